@@ -1,0 +1,342 @@
+"""The command line. The only place that prints, writes files and chooses exit codes.
+
+Exit codes: 0 all is well, 1 an error or (for `check`) a hazard of severity error, 2 wrong usage, 130 interrupted,
+70 a bug in gpukit; a script's own exit code is kept. Everything a command needs is imported inside it, so that
+`gpukit --help` costs nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gpukit import __version__
+from gpukit.errors import GpukitError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from gpukit.report import Report
+
+EXIT_ERROR, EXIT_BUG, EXIT_INTERRUPTED = 1, 70, 130
+
+# FILE.py:kernel. The last colon counts, so that C:\course\reduce.py:naive works.
+KERNEL_TARGET = re.compile(r"(?P<file>.+\.(?:py|cu|ptx)):(?P<kernel>[A-Za-z_]\w*)")
+KERNEL_FILES = (".py", ".cu", ".ptx")
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit code and never lets a traceback of gpukit through."""
+    _never_fail_on_characters()
+    try:
+        code = cli.main(args=None if argv is None else list(argv), prog_name="gpukit", standalone_mode=False)
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("gpukit: stopped.", err=True)
+        return EXIT_INTERRUPTED
+    except GpukitError as error:
+        click.echo(f"gpukit: {error}", err=True)
+        return EXIT_ERROR
+    except BrokenPipeError:
+        return _reader_went_away()
+    except Exception as error:
+        if os.environ.get("GPUKIT_TRACEBACK"):
+            raise
+        message = f"gpukit: this is a bug in gpukit, not in your kernel: {type(error).__name__}: {error}"
+        click.echo(f"{message}\nPlease report it with what GPUKIT_TRACEBACK=1 prints.", err=True)
+        return EXIT_BUG
+    return code if isinstance(code, int) else 0
+
+
+def _never_fail_on_characters() -> None:
+    """A terminal that cannot show a character of the student's source shows '?' instead of ending the program."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")
+
+
+def _reader_went_away() -> int:
+    # Python flushes stdout at exit; without this it would complain there about the same broken pipe.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return EXIT_ERROR
+
+
+# --- groups and shared options ---------------------------------------------------------------------------------------
+
+
+class _TargetCommand(click.Command):
+    """A command whose first argument is a script or FILE.py:kernel.
+
+    What stands after a script belongs to the script; what stands after FILE.py:kernel are gpukit's own options.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        target = next((arg for arg in args if arg.endswith(KERNEL_FILES) or KERNEL_TARGET.fullmatch(arg)), "")
+        ctx.allow_interspersed_args = not target.endswith(KERNEL_FILES)
+        return super().parse_args(ctx, args)
+
+
+class _Shape(click.ParamType):
+    """1 to 3 sizes: 256, 16,16 or 16x16x4."""
+
+    name = "X[,Y[,Z]]"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[int, ...]:
+        if isinstance(value, tuple):
+            return value
+        parts = re.split(r"[,x]", value.strip().strip("()").replace("_", "").replace(" ", ""))
+        if not 1 <= len(parts) <= 3 or not all(part.isdigit() for part in parts):
+            self.fail(f"{value!r} is not a shape; write 256, 16,16 or 8,8,4.", param, ctx)
+        return tuple(int(part) for part in parts)
+
+
+ARGUMENT_HELP = (
+    "Once per parameter. VALUE is a number (42, 1.5, true, float32(1.5)), an array (float32[1048576]:ones, "
+    "int32[64,64]:arange, float64[100]:random(7), int32[8]:full(3); zeros if no fill is given) or @FILE.npy."
+)
+
+
+def _launch_options(command: Callable) -> Callable:
+    options = (
+        click.argument("target", metavar="SCRIPT.py | FILE.py:KERNEL"),
+        click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS OF THE SCRIPT]..."),
+        click.option("--grid", type=_Shape(), help="Blocks per axis, for FILE.py:KERNEL."),
+        click.option("--block", type=_Shape(), help="Threads per block and axis, for FILE.py:KERNEL."),
+        click.option("--arg", "-a", "specs", multiple=True, metavar="NAME=VALUE", help=ARGUMENT_HELP),
+        click.option("--shared", type=click.IntRange(min=0), default=0, help="Dynamic shared memory, in bytes."),
+        click.option(
+            "--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON ('-': print)."
+        ),
+        click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Write the report as a web page."),
+        click.option("--gpu", default="H200", show_default=True, help="GPU to state occupancy limits for."),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
+    if wanted and not ctx.resilient_parsing:
+        click.echo(f"gpukit {__version__}")
+        ctx.exit()
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
+)
+def cli() -> None:
+    """Run, profile and check CUDA kernels on any CPU, warp by warp."""
+
+
+# --- commands --------------------------------------------------------------------------------------------------------
+
+
+@cli.command(short_help="See what a GPU does to a kernel, in under 20 seconds.")
+@click.option("--out", type=click.Path(file_okay=False, path_type=Path), help="Folder for the figures.")
+def tour(out: Path | None) -> None:
+    """See divergence, coalescing, reductions, a sparse product and a hazard, in under 20 seconds."""
+    from gpukit import tour as guide
+
+    guide.run(out or guide.DEFAULT_FOLDER, _console())
+
+
+@cli.command(cls=_TargetCommand, short_help="Run a numba.cuda script, unmodified, on the CPU machine.")
+@click.argument("script", type=click.Path())
+@click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
+def run(script: str, arguments: tuple[str, ...]) -> int:
+    """Run a numba.cuda SCRIPT.py, unmodified, on the CPU machine."""
+    if KERNEL_TARGET.fullmatch(script):
+        raise click.UsageError(f"gpukit run takes a script; to run one kernel use: gpukit profile {script}")
+    return _run_script(script, arguments, "run")
+
+
+@cli.command(cls=_TargetCommand, short_help="Count what a kernel does, line by line.")
+@_launch_options
+def profile(target: str, arguments: tuple[str, ...], **options: Any) -> int:
+    """Count what a kernel does, line by line: for a SCRIPT.py at each launch, or for one FILE.py:KERNEL."""
+    return _measure(target, arguments, "profile", **options)
+
+
+@cli.command(cls=_TargetCommand, short_help="Look for races, wrong barriers, bad indices and more.")
+@_launch_options
+def check(target: str, arguments: tuple[str, ...], **options: Any) -> int:
+    """Look for races, wrong barriers, bad indices and more; exit code 1 if there is an error."""
+    return _measure(target, arguments, "check", **options)
+
+
+@cli.command(name="list", short_help="List the kernels of files and folders.")
+@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[FILE | FOLDER]...")
+def list_kernels(paths: tuple[Path, ...]) -> None:
+    """List kernels: those of the given files and folders, or the ones that gpukit brings."""
+    import gpukit
+
+    files = _kernel_files(paths or (Path(__file__).parent / "kernels",))
+    found = False
+    for file in files:
+        try:
+            kernels = gpukit.load(file)
+        except GpukitError as error:
+            click.echo(f"gpukit: {error}", err=True)
+            continue
+        for name in kernels:
+            found = True
+            click.echo(f"{file}:{name}")
+    if not found:
+        raise GpukitError("no kernels found; a kernel is a function under @cuda.jit in a .py file")
+
+
+@cli.command(short_help="Show what this machine has, lacks and how to add it.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def doctor(as_json: bool) -> None:
+    """Show what this machine can do, what is missing and the command that adds it."""
+    from gpukit import doctor as clinic
+
+    checks = clinic.diagnose()
+    if as_json:
+        click.echo(json.dumps(clinic.to_dict(checks), indent=2))
+        return
+    console = _console()
+    console.print(clinic.render(checks), highlight=False)
+    if any(check.fix.find("-e .") >= 0 for check in checks):
+        console.print("\nGive commands with -e in the folder that holds gpukit's pyproject.toml.", highlight=False)
+
+
+@cli.group()
+def bench() -> None:
+    """Measure on this machine."""
+
+
+@bench.command(name="machine", short_help="Time the CPU machine against numba's simulator.")
+@click.option("--quick", is_flag=True, help="A smaller comparison: seconds instead of minutes.")
+@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the measurements as JSON.")
+def bench_machine(quick: bool, json_file: str | None) -> None:
+    """Time the CPU machine against numba's simulator on the same kernels, and its peak memory."""
+    from gpukit.bench import machine
+
+    result = machine.measure(quick, say=lambda text: click.echo(f"{text} ...", err=True))
+    machine.show(result, _console())
+    if json_file is not None:
+        _write(json_file, json.dumps(result, indent=2) + "\n")
+
+
+# --- from a target to a report ---------------------------------------------------------------------------------------
+
+
+def _measure(
+    target: str,
+    arguments: tuple[str, ...],
+    mode: str,
+    grid: tuple[int, ...] | None,
+    block: tuple[int, ...] | None,
+    specs: tuple[str, ...],
+    shared: int,
+    json_file: str | None,
+    html_file: str | None,
+    gpu: str,
+) -> int:
+    """Profile or check a script or one kernel, show what was found, and give the exit code."""
+    from gpukit.gpus import DEFAULT_GPU, find_gpu
+
+    kernel = KERNEL_TARGET.fullmatch(target)
+    if kernel is None:
+        if grid or block or specs or shared or json_file or html_file or gpu != DEFAULT_GPU:
+            raise click.UsageError("a script launches its kernels by itself; options go with FILE.py:KERNEL.")
+        return _run_script(target, arguments, mode)
+    if arguments:
+        raise click.UsageError(f"unexpected {arguments[0]!r}; give the kernel's arguments with --arg NAME=VALUE.")
+    if grid is None or block is None:
+        raise click.UsageError("one kernel needs --grid and --block, for example --grid 64 --block 256.")
+    find_gpu(gpu)  # a misspelt name shows before a long run, not after it
+    report = _launch(kernel["file"], kernel["kernel"], mode, grid, block, specs, shared)
+    _deliver(report, json_file, html_file, gpu, hazards_only=mode == "check")
+    return EXIT_ERROR if mode == "check" and report.errors else 0
+
+
+def _launch(
+    file: str, name: str, mode: str, grid: tuple[int, ...], block: tuple[int, ...], specs: tuple[str, ...], shared: int
+) -> Report:
+    import gpukit
+    from gpukit import argspecs
+    from gpukit.progress import launch_progress
+
+    kernels = gpukit.load(file)
+    if name not in kernels:
+        known = ", ".join(kernels) or "none"
+        raise GpukitError(f"{file} has no kernel {name!r}; its kernels: {known}.")
+    kernel = kernels[name]
+    try:
+        parameters = [parameter.arg for parameter in kernel.tree.args.args]
+        values = argspecs.arrange([argspecs.parse(spec) for spec in specs], parameters, kernel.defaults)
+    except GpukitError as error:
+        raise click.BadParameter(str(error), param_hint="--arg") from None
+    with launch_progress(name) as progress:
+        if mode == "check":
+            return gpukit.check(kernel, grid, block, *values, shared_bytes=shared, raise_=False, progress=progress)
+        return gpukit.profile(kernel, grid, block, *values, shared_bytes=shared, progress=progress)
+
+
+def _run_script(script: str, arguments: Sequence[str], mode: str) -> int:
+    """Run a script on the CPU machine, with reports of its launches; the exit code the script ended with."""
+    from gpukit import standin
+
+    if not Path(script).is_file():
+        raise GpukitError(f"there is no file {script}; give the path of a Python script or FILE.py:KERNEL.")
+    return standin.run_script(script, arguments, mode=mode)
+
+
+def _kernel_files(paths: Iterable[Path]) -> list[Path]:
+    files: list[Path] = []
+    for path in paths:
+        inside = sorted(file for file in path.rglob("*") if file.suffix in KERNEL_FILES) if path.is_dir() else [path]
+        files += [file for file in inside if file.name != "__init__.py"]
+    return files
+
+
+# --- output ----------------------------------------------------------------------------------------------------------
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    from gpukit.report.terminal import TEXT_WIDTH
+
+    return Console() if sys.stdout.isatty() else Console(width=int(os.environ.get("COLUMNS") or TEXT_WIDTH))
+
+
+def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: str, hazards_only: bool) -> None:
+    """Print the report and write the files that were asked for."""
+    if html_file is not None:
+        from gpukit.report import html
+
+        _write(html_file, html.page(report, gpu))
+    if json_file == "-":
+        click.echo(json.dumps(report.to_dict(gpu), indent=2))
+        return
+    if json_file is not None:
+        _write(json_file, json.dumps(report.to_dict(gpu), indent=2) + "\n")
+
+    from gpukit.report import terminal
+
+    terminal.show(report, _console(), gpu, hazards_only=hazards_only)
+
+
+def _write(file: str, text: str) -> None:
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,1 @@
+"""`numba.cuda.kernels`: the kernels that numba.cuda itself offers."""

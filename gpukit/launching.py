@@ -1,0 +1,205 @@
+"""Launching: checks the shape, chooses the machine, and makes the report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from gpukit.errors import GpukitError, KernelHazard, LaunchError
+from gpukit.machine import executor
+from gpukit.machine.counters import summarise
+from gpukit.machine.findings import find
+from gpukit.machine.frontends import python as python_frontend
+from gpukit.machine.memory import GlobalMemory
+from gpukit.machine.program import GridSync, Launch
+from gpukit.report import LineReport, Report
+
+# CUDA's limits for every GPU of compute capability 7.0 and up.
+MAX_BLOCK = (1024, 1024, 64)
+MAX_THREADS = 1024
+MAX_GRID = (2**31 - 1, 65535, 65535)
+MAX_SHARED_BYTES = 232_448  # what a block may ask for on the largest parts (compute capability 9.0); 49,152 elsewhere
+MAX_RESIDENT_BLOCKS = 132 * 32  # a cooperative grid must be resident at once (H200: 132 SMs, 32 blocks each)
+
+Shape = int | Sequence[int]
+Progress = Callable[[int, int], None]
+
+
+def profile(
+    kernel: Any,
+    grid: Shape,
+    block: Shape,
+    *args: Any,
+    shared_bytes: int = 0,
+    hazards: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Run a kernel on the CPU machine and report what it did.
+
+    Args:
+        kernel: a numba.cuda kernel (decorated or a plain function), one from `gpukit.load`, or from `gpukit.cuda`.
+        grid, block: blocks in the grid and threads in a block, an int or up to three ints (x, y, z).
+        *args: the kernel's arguments; arrays are updated in place.
+        shared_bytes: dynamic shared memory of a block, in bytes.
+        hazards: whether to look for races, bad indices and the like (several times slower).
+        progress: called with (blocks done, blocks in all) while it runs.
+
+    Raises:
+        KernelSyntaxError, UnsupportedFeature, KernelTypeError: the kernel cannot be compiled.
+        LaunchError: the shape or the arguments are wrong.
+        KernelDeadlock: the kernel does not end.
+    """
+    started = time.perf_counter()
+    launch = prepare(kernel, grid, block, args, shared_bytes)
+    result = executor.run(launch, hazards=hazards, progress=progress)
+    return _report(launch, result, hazards, time.perf_counter() - started)
+
+
+def check(
+    kernel: Any,
+    grid: Shape,
+    block: Shape,
+    *args: Any,
+    shared_bytes: int = 0,
+    raise_: bool = True,
+    progress: Progress | None = None,
+) -> Report:
+    """Run a kernel on the CPU machine for its hazards. Arguments as for `profile`.
+
+    Raises:
+        KernelHazard: there is a hazard of severity error (not with raise_=False); `.report` has all of them.
+    """
+    report = profile(kernel, grid, block, *args, shared_bytes=shared_bytes, progress=progress)
+    if raise_ and report.errors:
+        first = report.errors[0]
+        more = f" ({len(report.errors) - 1} more error(s) in .report)" if len(report.errors) > 1 else ""
+        where = f"{first.file}:{first.line}: " if first.file and first.line else ""
+        raise KernelHazard(f"{where}{first.kind}: {first.message}{more}", report)
+    return report
+
+
+def launch(
+    kernel: Any,
+    grid: Shape,
+    block: Shape,
+    *args: Any,
+    shared_bytes: int = 0,
+    machine: str = "auto",
+    output: Callable[[str], None] | None = None,
+) -> None:
+    """Run a kernel for its results alone, without counters' report or hazards.
+
+    `machine` is "cpu" (this machine) or "auto"; "gpu" needs the GPU machine, which this version does not have.
+    What the kernel prints goes to `output`, standard output by default. Other arguments as for `profile`.
+    """
+    if machine not in ("auto", "cpu", "gpu"):
+        raise LaunchError(f'machine={machine!r} is not known; use "auto", "cpu" or "gpu"')
+    if machine == "gpu":
+        raise LaunchError('machine="gpu" is not in this version; use machine="cpu", or numba.cuda itself on a GPU')
+    executor.run(prepare(kernel, grid, block, args, shared_bytes), hazards=False, output=output or _to_stdout)
+
+
+def _to_stdout(text: str) -> None:
+    print(text, end="")
+
+
+def prepare(kernel: Any, grid: Shape, block: Shape, args: Sequence[Any], shared_bytes: int) -> Launch:
+    """Check the shape, compile the kernel for its arguments and bind them."""
+    grid3, block3 = _shape(grid, "grid"), _shape(block, "block")
+    _check_shape(grid3, block3)
+    if isinstance(shared_bytes, bool) or not isinstance(shared_bytes, int | np.integer) or shared_bytes < 0:
+        raise LaunchError(f"dynamic shared memory must be a number of bytes, 0 or more; got {shared_bytes!r}")
+    made = python_frontend.bind(kernel, grid3, block3, tuple(args), int(shared_bytes), GlobalMemory())
+    total = made.program.static_shared_bytes + made.shared_bytes
+    if total > MAX_SHARED_BYTES:
+        raise LaunchError(
+            f"the kernel `{made.program.kernel_name}` asks for {total:,} bytes of shared memory a block; the largest "
+            f"GPUs have {MAX_SHARED_BYTES:,} (49,152 without opting in): use a smaller tile",
+            file=made.program.file,
+        )
+    n_blocks = grid3[0] * grid3[1] * grid3[2]
+    cooperative = any(isinstance(b.end, GridSync) for b in made.program.blocks)
+    if cooperative and n_blocks > MAX_RESIDENT_BLOCKS:
+        raise LaunchError(
+            f"a grid-wide barrier needs all {n_blocks:,} blocks on the GPU at once; an H200 holds at most "
+            f"{MAX_RESIDENT_BLOCKS:,}: launch fewer blocks and loop over the data"
+        )
+    return made
+
+
+def _shape(value: Shape, what: str) -> tuple[int, int, int]:
+    items = (value,) if isinstance(value, int | np.integer) else value
+    if isinstance(items, str | bytes) or not isinstance(items, Sequence) or not 1 <= len(items) <= 3:
+        raise LaunchError(f"the {what} must be an int or up to three ints (x, y, z); got {value!r}")
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int | np.integer):
+            raise LaunchError(f"the {what} must be made of ints; got {value!r}" + _hint(item))
+    x, y, z = (*(int(i) for i in items), 1, 1)[:3]
+    return x, y, z
+
+
+def _hint(item: object) -> str:
+    return " (use // for a whole number of blocks)" if isinstance(item, float) else ""
+
+
+def _check_shape(grid: tuple[int, int, int], block: tuple[int, int, int]) -> None:
+    threads = block[0] * block[1] * block[2]
+    if min(block) < 1:
+        raise LaunchError(f"the block {block} has no threads; every dimension must be at least 1")
+    if threads > MAX_THREADS:
+        raise LaunchError(f"the block {block} has {threads:,} threads; a block holds at most {MAX_THREADS:,}")
+    if min(grid) < 1:
+        raise LaunchError(
+            f"launch_config: the grid {grid} has no blocks, which a GPU refuses; for an empty input launch at least "
+            "one block and guard it, e.g. max(1, (n + block - 1) // block)"
+        )
+    for name, shape, limit in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
+        for axis, size, most in zip("xyz", shape, limit, strict=True):
+            if size > most:
+                raise LaunchError(f"the {name} {shape} is too large in {axis}: at most {most:,}")
+
+
+def _report(made: Launch, result: executor.Run, hazards: bool, seconds: float) -> Report:
+    program, geometry = made.program, result.geometry
+    analysis = result.compiled.analysis
+    counters, by_line = summarise(program, analysis.blocks, analysis.level, result.counts)
+    work = result.counts.work
+    findings = [*result.findings, *find(program, made, counters, by_line, work)]
+    lines: list[LineReport] = []
+    numbers = {(line.file, line.number): i for i, line in enumerate(program.lines)}
+    for line in program.source:
+        index = numbers.get((line.file, line.number))
+        counted = by_line.get(index, {}) if index is not None else {}
+        here = [h for h in (*result.hazards, *findings) if h.line == line.number and h.file == line.file]
+        shown = {name: value for name, value in counted.items() if value}
+        active = counted.get("active_lanes_per_instruction") or None
+        lines.append(LineReport(line.file, line.number, line.text, shown, active, here))
+    return Report(
+        kernel=program.kernel_name,
+        file=program.file,
+        grid=made.grid,
+        block=made.block,
+        threads=geometry.n_blocks * geometry.threads_per_block,
+        warps=geometry.n_blocks * geometry.warps_per_block,
+        shared_bytes=program.static_shared_bytes + made.shared_bytes,
+        level=program.level,
+        arguments=made.arguments,
+        counters=counters,
+        lines=lines,
+        hazards=[h for h in result.hazards if h.severity != "note"],
+        findings=[h for h in result.hazards if h.severity == "note"] + findings,
+        seconds=seconds,
+        output=result.output,
+        hazards_checked=hazards,
+        imbalance=work.block_imbalance,
+    )
+
+
+def _wrap_internal(error: Exception) -> GpukitError:
+    """An error that should not be: one sentence all the same."""
+    return GpukitError(
+        f"internal error of the CPU machine ({type(error).__name__}: {error}); please report it with the kernel"
+    )

@@ -1,0 +1,1 @@
+"""The CPU machine: a program of lane operations, and what runs it as a GPU would."""

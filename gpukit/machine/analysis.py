@@ -1,0 +1,418 @@
+"""What is known of a program before it runs: block order, liveness, and which registers one value serves.
+
+Order. The executor always runs the lowest-numbered block that has lanes. That reconverges lanes where hardware does
+if every edge but a loop's back edge goes up, a loop's blocks are contiguous, and each loop has a single latch (lanes
+that `continue` wait there for the others). `lay_out` renumbers any graph so.
+
+Levels. A register is UNIFORM when all lanes that may read it hold one value, BLOCK when all lanes of a thread block do,
+LANE otherwise. Uniform values are computed once per wave instead of once per lane. Two things make a register vary: an
+operand that varies, and definitions that meet (or outlive a loop) under a branch whose condition varies.
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, fields, replace
+
+from gpukit.machine.program import (
+    BLOCK,
+    LANE,
+    SHARED,
+    UNIFORM,
+    Address,
+    Alu,
+    Atomic,
+    Barrier,
+    BasicBlock,
+    Branch,
+    Call,
+    Exit,
+    Jump,
+    Load,
+    Op,
+    Operand,
+    Place,
+    Print,
+    Program,
+    Return,
+    Special,
+    Store,
+    Terminator,
+    WarpSync,
+)
+
+# --- the graph -----------------------------------------------------------------------------------------------------
+
+
+def successors(end: Terminator) -> tuple[int, ...]:
+    """Blocks a terminator can lead to. A call leads to its entry and, by way of the return, to its target."""
+    match end:
+        case Branch():
+            return (end.if_true, end.if_false) if end.if_true != end.if_false else (end.if_true,)
+        case Call():
+            return (end.entry, end.target)
+        case Exit() | Return():
+            return ()
+        case _:
+            return (end.target,)
+
+
+def _redirect(end: Terminator, new: dict[int, int]) -> Terminator:
+    """The terminator with its targets renumbered."""
+    names = [f.name for f in fields(end) if f.name in ("target", "if_true", "if_false", "entry")]
+    return replace(end, **{name: new.get(getattr(end, name), getattr(end, name)) for name in names})
+
+
+def _reachable(blocks: list[BasicBlock], start: int) -> set[int]:
+    seen = {start}
+    stack = [start]
+    while stack:
+        for nxt in successors(blocks[stack.pop()].end):
+            if nxt not in seen:
+                seen.add(nxt)
+                stack.append(nxt)
+    return seen
+
+
+def _reverse_postorder(entry: int, succ: dict[int, tuple[int, ...]]) -> list[int]:
+    order: list[int] = []
+    seen = {entry}
+    stack = [(entry, iter(succ[entry]))]
+    while stack:
+        node, rest = stack[-1]
+        for nxt in rest:
+            if nxt not in seen:
+                seen.add(nxt)
+                stack.append((nxt, iter(succ[nxt])))
+                break
+        else:
+            order.append(node)
+            stack.pop()
+    order.reverse()
+    return order
+
+
+def dominators(entry: int, succ: dict[int, tuple[int, ...]]) -> dict[int, int]:
+    """Immediate dominator of each node reachable from `entry` (Cooper, Harvey and Kennedy's iteration)."""
+    order = _reverse_postorder(entry, succ)
+    position = {node: i for i, node in enumerate(order)}
+    pred: dict[int, list[int]] = {node: [] for node in order}
+    for node in order:
+        for nxt in succ[node]:
+            pred[nxt].append(node)
+    idom = {entry: entry}
+    changed = True
+    while changed:
+        changed = False
+        for node in order[1:]:
+            new = -1
+            for p in pred[node]:
+                if p in idom:
+                    if new < 0:
+                        new = p
+                        continue
+                    other = p
+                    while new != other:
+                        while position[new] > position[other]:
+                            new = idom[new]
+                        while position[other] > position[new]:
+                            other = idom[other]
+            if idom.get(node) != new:
+                idom[node] = new
+                changed = True
+    return idom
+
+
+def _dominates(a: int, b: int, idom: dict[int, int]) -> bool:
+    while b != a and idom[b] != b:
+        b = idom[b]
+    return a == b
+
+
+def _natural_loops(entry: int, succ: dict[int, tuple[int, ...]]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """(header -> blocks of the loop, header included; header -> sources of its back edges)."""
+    idom = dominators(entry, succ)
+    pred: dict[int, list[int]] = {node: [] for node in idom}
+    for node in idom:
+        for nxt in succ[node]:
+            pred[nxt].append(node)
+    loops: dict[int, set[int]] = {}
+    latches: dict[int, set[int]] = {}
+    for node in idom:
+        for header in succ[node]:
+            if _dominates(header, node, idom):
+                latches.setdefault(header, set()).add(node)
+                body = loops.setdefault(header, {header})
+                stack = [node]
+                while stack:
+                    block = stack.pop()
+                    if block not in body:
+                        body.add(block)
+                        stack.extend(pred[block])
+    return loops, latches
+
+
+def lay_out(blocks: list[BasicBlock]) -> list[BasicBlock]:
+    """Renumber blocks (0 stays the entry): unreachable ones dropped, one latch a loop, loops contiguous, edges up."""
+    blocks = list(blocks)
+    alive = _reachable(blocks, 0)
+    succ = {b: successors(blocks[b].end) for b in alive}
+    loops, latches = _natural_loops(0, succ)
+
+    for header, sources in latches.items():
+        if len(sources) > 1:
+            latch = len(blocks)
+            line = getattr(blocks[header].end, "line", 0)
+            blocks.append(BasicBlock([], Jump(header, line)))
+            for source in sources:
+                old = blocks[source]
+                blocks[source] = BasicBlock(old.ops, _redirect(old.end, {header: latch}))
+                succ[source] = successors(blocks[source].end)
+            succ[latch] = (header,)
+            alive.add(latch)
+            for body in loops.values():
+                if header in body and sources <= body:
+                    body.add(latch)
+
+    # A thread that returns from inside a loop must not wait for the others to leave it (a barrier would count it in).
+    for b in alive:
+        if isinstance(blocks[b].end, Exit):
+            sources = {a for a in alive if b in succ[a]}
+            for body in loops.values():
+                if sources and sources <= body:
+                    body.add(b)
+
+    order = _order_region(alive, 0, succ, loops)
+    new = {old: i for i, old in enumerate(order)}
+    return [BasicBlock(blocks[old].ops, _redirect(blocks[old].end, new)) for old in order]
+
+
+def _order_region(
+    region: set[int], entry: int, succ: dict[int, tuple[int, ...]], loops: dict[int, set[int]]
+) -> list[int]:
+    """Topological order of a region (a loop's body or the whole program) with inner loops kept together.
+
+    Ties go to the source order, which keeps listings readable.
+    """
+    inner = {h: body for h, body in loops.items() if h in region and h != entry and body <= region}
+    outermost = {h: body for h, body in inner.items() if not any(h in b for o, b in inner.items() if o != h)}
+    owner = {b: h for h, body in outermost.items() for b in body}
+    nodes = {owner.get(b, b) for b in region}
+    edges: dict[int, set[int]] = {n: set() for n in nodes}
+    waiting = dict.fromkeys(nodes, 0)
+    for b in region:
+        for nxt in succ[b]:
+            a, c = owner.get(b, b), owner.get(nxt, nxt)
+            if nxt in region and nxt != entry and a != c and c not in edges[a]:
+                edges[a].add(c)
+                waiting[c] += 1
+    ready = [n for n in nodes if waiting[n] == 0]
+    heapq.heapify(ready)
+    order: list[int] = []
+    left = set(nodes)
+    while left:
+        # An irreducible graph (no front end makes one) has no free node: take the first in source order.
+        node = heapq.heappop(ready) if ready else min(left)
+        if node not in left:
+            continue
+        left.discard(node)
+        order.extend(_order_region(outermost[node], node, succ, loops) if node in outermost else [node])
+        for nxt in edges[node]:
+            waiting[nxt] -= 1
+            if waiting[nxt] == 0:
+                heapq.heappush(ready, nxt)
+    return order
+
+
+# --- uses and definitions ------------------------------------------------------------------------------------------
+
+
+def _place_operands(place: Place) -> tuple[Operand, ...]:
+    if isinstance(place, Address):
+        return (place.address,)
+    return (place.base, *place.index, *place.shape, *place.strides)
+
+
+def operands(op: Op | Terminator) -> tuple[Operand, ...]:
+    """Everything an operation or terminator reads."""
+    match op:
+        case Alu() | WarpSync():
+            return op.src
+        case Load():
+            return _place_operands(op.place)
+        case Store() | Atomic():
+            return (*op.src, *_place_operands(op.place))
+        case Print():
+            return tuple(p for p in op.parts if not isinstance(p, str))
+        case Branch():
+            return (op.condition,)
+        case Barrier() if op.src is not None:
+            return (op.src,)
+        case _:
+            return ()
+
+
+def uses(op: Op | Terminator) -> tuple[int, ...]:
+    """Registers read."""
+    return tuple(o for o in operands(op) if isinstance(o, int))
+
+
+def defines(op: Op | Terminator) -> tuple[int, ...]:
+    """Registers written."""
+    match op:
+        case Alu() | Special():
+            return (op.dst,)
+        case Load() | WarpSync():
+            return op.dst
+        case Atomic() | Barrier() if op.dst is not None:
+            return (op.dst,)
+        case _:
+            return ()
+
+
+@dataclass
+class Liveness:
+    """Registers live at the entry and at the end of each block, and those each block defines."""
+
+    live_in: list[set[int]]
+    live_out: list[set[int]]
+    defined: list[set[int]]
+
+
+def liveness(blocks: list[BasicBlock]) -> Liveness:
+    """Backward fixpoint over the blocks; registers a terminator defines are written after its operands are read."""
+    read_first: list[set[int]] = []
+    defined: list[set[int]] = []
+    for block in blocks:
+        reads: set[int] = set()
+        writes: set[int] = set()
+        for op in (*block.ops, block.end):
+            reads.update(u for u in uses(op) if u not in writes)
+            writes.update(defines(op))
+        read_first.append(reads)
+        defined.append(writes)
+    live_in = [set(r) for r in read_first]
+    live_out: list[set[int]] = [set() for _ in blocks]
+    returns = [b for b, block in enumerate(blocks) if isinstance(block.end, Return)]
+    after_calls = [block.end.target for block in blocks if isinstance(block.end, Call)]
+    changed = True
+    while changed:
+        changed = False
+        for b in range(len(blocks) - 1, -1, -1):
+            out: set[int] = set()
+            for nxt in successors(blocks[b].end):
+                out |= live_in[nxt]
+            if b in returns:
+                for nxt in after_calls:
+                    out |= live_in[nxt]
+            if out != live_out[b]:
+                live_out[b] = out
+                live_in[b] = read_first[b] | (out - defined[b])
+                changed = True
+    return Liveness(live_in, live_out, defined)
+
+
+# --- levels --------------------------------------------------------------------------------------------------------
+
+_SPECIAL_LEVEL = {"ctaid": BLOCK, "ntid": UNIFORM, "nctaid": UNIFORM, "clock": UNIFORM}
+
+
+def _own_level(op: Op | Terminator) -> int:
+    """The least level of an operation's result, whatever its operands."""
+    match op:
+        case Special():
+            return _SPECIAL_LEVEL.get(op.name.split(".")[0], LANE)
+        case Atomic() | WarpSync():
+            return LANE
+        case Barrier():
+            return BLOCK
+        case Load():
+            return {"global": UNIFORM, SHARED: BLOCK}.get(op.space, LANE)
+        case _:
+            return UNIFORM
+
+
+def levels(blocks: list[BasicBlock], n_registers: int, live: Liveness) -> list[int]:
+    """Level of each register (see the module's docstring). Registers never defined in a block are launch values."""
+    if any(isinstance(block.end, Call) for block in blocks):
+        return [LANE] * n_registers  # frames of different lanes are at different depths: nothing is shared
+    level = [UNIFORM] * n_registers
+    joins = _joins(blocks, live)
+
+    def of(operand: Operand) -> int:
+        return level[operand] if isinstance(operand, int) else UNIFORM
+
+    changed = True
+    while changed:
+        changed = False
+        for b, block in enumerate(blocks):
+            for op in (*block.ops, block.end):
+                targets = defines(op)
+                if targets:
+                    new = max((_own_level(op), *(of(o) for o in operands(op))))
+                    for register in targets:
+                        if level[register] < new:
+                            level[register] = new
+                            changed = True
+            if b in joins:
+                condition = of(block.end.condition)  # type: ignore[union-attr]
+                for register in joins[b]:
+                    if level[register] < condition:
+                        level[register] = condition
+                        changed = True
+    return level
+
+
+def _joins(blocks: list[BasicBlock], live: Liveness) -> dict[int, set[int]]:
+    """Branch block -> registers whose value depends on the way its lanes went.
+
+    With S1 and S2 the successors: the registers defined on a way from S1 or S2 to the branch's post-dominator that are
+    live where ways from S1 and S2 can meet (the post-dominator, or any block both reach before it). A loop's exit test
+    has the loop as one such way, so what the loop defines and later code reads is found by the same rule.
+    """
+    end = len(blocks)
+    succ = {b: successors(block.end) or (end,) for b, block in enumerate(blocks)}
+    backwards: dict[int, tuple[int, ...]] = {b: () for b in range(end + 1)}
+    for b, targets in succ.items():
+        for nxt in targets:
+            backwards[nxt] = (*backwards[nxt], b)
+    post = dominators(end, backwards)
+
+    def before(start: int, stop: int) -> set[int]:
+        seen: set[int] = set()
+        stack = [start]
+        while stack:
+            b = stack.pop()
+            if b not in (stop, end) and b not in seen:
+                seen.add(b)
+                stack.extend(succ[b])
+        return seen
+
+    found: dict[int, set[int]] = {}
+    for b, block in enumerate(blocks):
+        if isinstance(block.end, Branch) and block.end.if_true != block.end.if_false:
+            stop = post.get(b, end)  # a block that cannot reach the end (an endless loop) has no post-dominator
+            one, two = before(block.end.if_true, stop), before(block.end.if_false, stop)
+            meeting = one & two
+            alive: set[int] = set().union(*(live.live_in[m] for m in meeting))
+            if stop < end:
+                alive |= live.live_in[stop]
+            touched: set[int] = set().union(*(live.defined[x] for x in one | two))
+            found[b] = alive & touched
+    return found
+
+
+@dataclass
+class Analysis:
+    """A laid-out program with what was learnt of it."""
+
+    blocks: list[BasicBlock]
+    live: Liveness
+    level: list[int]
+
+
+def analyse(program: Program) -> Analysis:
+    """Lay out, then compute liveness and levels."""
+    blocks = lay_out(program.blocks)
+    live = liveness(blocks)
+    return Analysis(blocks, live, levels(blocks, len(program.registers), live))

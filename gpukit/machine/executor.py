@@ -1,0 +1,489 @@
+"""Runs a launch: wave after wave of whole blocks, always the lowest program block that has lanes.
+
+All lanes at a block run it together. Where a branch sends them different ways the set is split; where the ways meet the
+parts are joined again. Lanes that must wait (a barrier, a warp synchronisation whose named lanes are not all there)
+are parked until those they wait for arrive or can no longer come. Everything is bounded and deterministic.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from gpukit.errors import KernelDeadlock, UnsupportedFeature
+from gpukit.machine.access import MemoryAccess
+from gpukit.machine.codegen import Compiled, compile_program
+from gpukit.machine.counters import Counts
+from gpukit.machine.hazards import Hazard, HazardTracker
+from gpukit.machine.lanes import Geometry, LaneSet, Wave
+from gpukit.machine.program import (
+    UNIFORM,
+    Atomic,
+    Barrier,
+    Branch,
+    Call,
+    Exit,
+    GridSync,
+    Jump,
+    Launch,
+    Load,
+    Print,
+    Store,
+    WarpSync,
+)
+from gpukit.machine.waiting import Waiting
+
+# Lanes of a wave: enough that NumPy's cost per call vanishes, few enough that the vectors stay in the cache.
+WAVE_LANES = 1 << 16
+# Shared and local memory of a wave stay below this.
+WAVE_BYTES = 1 << 27
+# A launch may spend this much on one wave; one step is a block run by up to STEP_LANES lanes.
+MAX_STEPS = 1 << 23
+STEP_LANES = 4096
+# Every so many steps the machine looks whether a loop polls memory for others, or cannot end at all.
+LOOK_STEPS = 2048
+MAX_CALL_DEPTH = 512
+
+
+@dataclass
+class Run:
+    """What a launch left behind, besides the arrays it wrote."""
+
+    compiled: Compiled
+    counts: Counts
+    geometry: Geometry
+    hazards: list[Hazard] = field(default_factory=list)
+    findings: list[Hazard] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+
+
+def run(
+    launch: Launch,
+    hazards: bool = True,
+    progress: Callable[[int, int], None] | None = None,
+    output: Callable[[str], None] | None = None,
+    max_steps: int | None = None,
+) -> Run:
+    """Run a launch to its end.
+
+    Args:
+        launch: program, shape and memory; global allocations are modified in place.
+        hazards: whether to look for races and other hazards (slower).
+        progress: called with (blocks done, blocks in all) after each wave.
+        output: receives each piece of text that the kernel prints, in lane order.
+        max_steps: bound on the work of one wave (default MAX_STEPS, or the environment's GPUKIT_MAX_STEPS).
+
+    Raises:
+        KernelDeadlock: the kernel does not end.
+        KernelAssertion: an assert or raise in the kernel fired.
+    """
+    compiled = compile_program(launch.program, hazards)
+    geometry = Geometry(launch.grid, launch.block)
+    counts = Counts.empty(len(compiled.analysis.blocks), len(compiled.access))
+    tracker = HazardTracker(launch, geometry) if hazards else None
+    result = Run(compiled, counts, geometry)
+    limit = max_steps or int(os.environ.get("GPUKIT_MAX_STEPS", MAX_STEPS))
+
+    def collect(text: str) -> None:
+        result.output.append(text)
+        if output is not None:
+            output(text)
+
+    with np.errstate(all="ignore"):
+        for first, n_blocks in _waves(launch, compiled, geometry):
+            wave = Wave(geometry, first, n_blocks)
+            WaveRun(launch, compiled, wave, counts, tracker, collect, limit).run()
+            if progress is not None:
+                progress(first + n_blocks, geometry.n_blocks)
+        if tracker is not None:
+            result.hazards, result.findings = tracker.finish()
+    return result
+
+
+def _waves(launch: Launch, compiled: Compiled, geometry: Geometry) -> list[tuple[int, int]]:
+    """(first block, number of blocks) of each wave. A grid-wide barrier needs all blocks at once."""
+    if any(isinstance(block.end, GridSync) for block in compiled.analysis.blocks):
+        return [(0, geometry.n_blocks)]
+    per_block = launch.shared_bytes + launch.program.static_shared_bytes
+    per_block += launch.program.local_bytes * geometry.lanes_per_block
+    size = max(1, min(WAVE_LANES // geometry.lanes_per_block, WAVE_BYTES // max(1, per_block)))
+    return [(first, min(size, geometry.n_blocks - first)) for first in range(0, geometry.n_blocks, size)]
+
+
+class WaveRun(MemoryAccess, Waiting):
+    """One wave: its registers and lane sets. Generated code knows it as `X`.
+
+    `R` holds a full vector per register (an entry per lane of the wave) or one value for all lanes; `C` the compact
+    values of the current lane set `L` (the same list when the set is the whole wave).
+    """
+
+    def __init__(
+        self,
+        launch: Launch,
+        compiled: Compiled,
+        wave: Wave,
+        counts: Counts,
+        tracker: HazardTracker | None,
+        output: Callable[[str], None],
+        max_steps: int,
+    ):
+        MemoryAccess.__init__(self, launch, wave, compiled, counts, tracker, output)
+        Waiting.__init__(self)
+        self.max_steps = max_steps
+        self.registers = launch.program.registers
+        self.level = compiled.analysis.level
+        self.blocks = compiled.analysis.blocks
+        self.ends = [block.end for block in self.blocks]
+        self.leaves = [isinstance(block.end, Exit) and not block.ops for block in self.blocks]
+        self.R: list = [None] * len(self.registers)
+        for register, value in launch.registers.items():
+            self.R[register] = value
+        self.L: LaneSet = wave.everyone
+        self.C: list = self.R if self.L.index is None else [None] * len(self.R)
+        self.dirty: set[int] = set()
+        self.owned: set[int] = set()  # registers whose full vector no other register shares: safe to write into
+        self.lockstep = True
+        self.pending: dict[int, list[LaneSet]] = {}
+        self.polling: list[tuple[int, LaneSet]] = []
+        self.weight = [sum(getattr(op, "count", 0) for op in (*block.ops, block.end)) for block in self.blocks]
+        self.work = np.zeros(wave.n_lanes // 32, np.int64)  # warp instructions of each warp
+        self.frames: list[dict[int, np.ndarray]] = []
+        self.depth: np.ndarray | None = None
+
+    # --- registers ---------------------------------------------------------------------------------------------
+
+    def fetch(self, register: int) -> np.ndarray | np.generic:
+        """Compact value of a register for the current lanes. One that was never written reads zero, as in numba."""
+        value = self.R[register]
+        if value is None:
+            value = self.registers[register].dtype.type()
+        elif isinstance(value, np.ndarray) and self.L.index is not None:
+            value = value[self.L.index]
+        self.C[register] = value
+        return value
+
+    def set(self, register: int, value: np.ndarray | np.generic) -> None:
+        """A new compact value for the current lanes (what a terminator produced)."""
+        self.C[register] = value
+        if self.L.index is not None:
+            self.dirty.add(register)
+
+    def activate(self, lanes: LaneSet) -> None:
+        """Make `lanes` the current set."""
+        self.flush()
+        self.L = lanes
+        if lanes.index is None:
+            self.C = self.R
+            self.owned.clear()  # whole vectors may be shared between registers from here on
+        else:
+            self.C = [None] * len(self.R)
+
+    def flush(self) -> None:
+        """Write what the current lanes changed back to the full vectors."""
+        for register in self.dirty:
+            self.assign(register, self.L, self.C[register])
+        self.dirty.clear()
+
+    def assign(self, register: int, lanes: LaneSet, value: np.ndarray | np.generic) -> None:
+        """Give the lanes of a set a new value in the full vector."""
+        if lanes.index is None or (self.level[register] == UNIFORM and self.lockstep):
+            self.R[register] = value
+            self.owned.discard(register)
+            return
+        full = self.R[register]
+        if register not in self.owned:
+            dtype = self.registers[register].dtype
+            if isinstance(full, np.ndarray):
+                full = full.copy()
+            else:
+                full = np.full(self.wave.n_lanes, dtype.type() if full is None else full, dtype)
+            self.R[register] = full
+            self.owned.add(register)
+        full[lanes.index] = value
+
+    def leave_lockstep(self) -> None:
+        """Some lanes go on while others wait behind them: from now on no register has one value for all."""
+        if self.lockstep:
+            self.flush()
+            self.lockstep = False
+            for register, value in enumerate(self.R):
+                if value is not None and not isinstance(value, np.ndarray):
+                    self.R[register] = np.full(self.wave.n_lanes, value, self.registers[register].dtype)
+            self.activate(self.L)
+
+    # --- the loop ----------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Run the wave to its end."""
+        if self.tracker is not None:
+            self.tracker.begin_wave(self.wave)
+        self.push(0, self.wave.everyone)
+        steps = 0.0
+        while True:
+            steps = self.drain(steps)
+            if not self.release_stuck():
+                break
+        self.counts.work.add(self.work, self.wave.geometry.warps_per_block)
+        if self.tracker is not None:
+            self.tracker.end_wave()
+
+    def push(self, block: int, lanes: LaneSet) -> None:
+        """Put lanes at the entry of a block; those at an empty exit are done at once."""
+        if lanes.n == 0:
+            return
+        if self.leaves[block]:
+            self.exit(lanes)
+        elif block in self.pending:
+            self.pending[block].append(lanes)
+        else:
+            self.pending[block] = [lanes]
+
+    def drain(self, steps: float) -> float:
+        """Run until no lane can go on without others. Takes and returns the steps used so far."""
+        functions, written, ends, leaves = self.functions, self.compiled.written, self.ends, self.leaves
+        block_warps, block_lanes = self.counts.block_warps, self.counts.block_lanes
+        weight = self.weight
+        pending = self.pending
+        probe: _Probe | None = None
+        ticks = 0
+        while pending or self.polling:
+            if not pending:
+                self.resume_polling()
+            block = min(pending)
+            lanes = join(pending.pop(block))
+            if lanes is not self.L:
+                self.activate(lanes)
+            ceiling = min(pending) if pending else len(functions)
+            cost = 1.0 + lanes.n / STEP_LANES
+            work = 0
+            n, n_warps, partial = lanes.n, lanes.n_warps, lanes.index is not None
+            while True:
+                result = functions[block](self, self.C)
+                block_warps[block] += n_warps
+                block_lanes[block] += n
+                if partial:
+                    self.dirty.update(written[block])
+                steps += cost
+                work += weight[block]
+                ticks += 1
+                end = ends[block]
+                kind = end.__class__
+                if kind is Branch:
+                    if isinstance(result, np.ndarray):
+                        yes = int(np.count_nonzero(result))
+                        if 0 < yes < n:
+                            self.split(block, end, result)
+                            break
+                        target = end.if_true if yes else end.if_false
+                    else:
+                        target = end.if_true if result else end.if_false
+                elif kind is Jump:
+                    target = end.target
+                elif kind is Exit:
+                    self.exit(lanes)
+                    break
+                elif kind is WarpSync:
+                    if not self.warp_sync(block, end, result):
+                        break
+                    target = end.target
+                elif kind is Barrier or kind is GridSync:
+                    if not self.barrier(block, end, result):
+                        break
+                    target = end.target
+                elif kind is Call:
+                    self.call(end)
+                    break
+                else:
+                    self.give_back()
+                    break
+                if target >= ceiling or leaves[target]:
+                    self.push(target, lanes)
+                    break
+                block = target
+                if probe is not None and block == probe.block:
+                    if probe.repeats(self):
+                        self.endless(block, "its loop changes nothing that its condition depends on")
+                    probe = None
+                if ticks >= LOOK_STEPS:
+                    ticks = 0
+                    if steps > self.max_steps:
+                        self.endless(block, f"after {self.max_steps:,} steps it is still in this loop")
+                    if pending and self.polls(block, ceiling):
+                        self.leave_lockstep()
+                        self.polling.append((block, lanes))
+                        break
+                    probe = _Probe(self, block)
+            if partial:
+                self.work[lanes.warps[lanes.warp_starts]] += work
+            else:
+                self.work += work
+        return steps
+
+    def split(self, block: int, end: Branch, condition: np.ndarray) -> None:
+        """Lanes of the current set go both ways."""
+        lanes = self.L
+        yes, no = lanes.subset(condition), lanes.subset(~condition)
+        self.counts.divergent[block] += yes.n_warps + no.n_warps - lanes.n_warps
+        self.push(end.if_true, yes)
+        self.push(end.if_false, no)
+
+    # --- loops that wait for other lanes, or for ever ----------------------------------------------------------
+
+    def polls(self, block: int, ceiling: int) -> bool:
+        """Whether the loop at `block` (its blocks lie below `ceiling`) only watches memory that others may change:
+        it stores nothing, but loads from or does atomics on memory the program writes. Volta's schedulers let the
+        other lanes go on then, so a lock's owner can leave it."""
+        watches = False
+        seen: set[int] = set()
+        stack = [block]
+        while stack:
+            b = stack.pop()
+            if b in seen or b >= ceiling:
+                continue
+            seen.add(b)
+            for op in self.blocks[b].ops:
+                if isinstance(op, (Store, Print)):
+                    return False
+                watches = watches or isinstance(op, Atomic) or (isinstance(op, Load) and self.may_be_written(op))
+            match self.ends[b]:
+                case Branch() as end:
+                    stack += (end.if_true, end.if_false)
+                case Jump() as end:
+                    stack.append(end.target)
+                case Exit():
+                    pass
+                case _:
+                    return False
+        return watches
+
+    def resume_polling(self) -> None:
+        """Every other lane has had its turn: look again."""
+        for block, lanes in self.polling:
+            self.push(block, lanes)
+        self.polling.clear()
+
+    def endless(self, block: int, why: str) -> None:
+        """Raise KernelDeadlock for the loop around `block`."""
+        program = self.launch.program
+        line = program.lines[next((op.line for op in self.blocks[block].ops), self.ends[block].line)]
+        raise KernelDeadlock(
+            f"the kernel `{program.kernel_name}` does not end: {why} ({self.L.n} thread(s), for example "
+            f"{self.describe(int(self.L.lanes[0]))}); check the loop's condition, or, if the kernel really needs that "
+            "long, raise the limit in the environment variable GPUKIT_MAX_STEPS",
+            file=line.file,
+            line=line.number,
+        )
+
+    # --- subroutines -------------------------------------------------------------------------------------------
+
+    def call(self, end: Call) -> None:
+        """Enter a subroutine: push the caller's registers, lane by lane at its own depth."""
+        self.flush()
+        lanes = self.L
+        if self.depth is None:
+            self.depth = np.zeros(self.wave.n_lanes, np.int64)
+        depth = self.depth[lanes.lanes]
+        deepest = int(depth.max())
+        if deepest >= MAX_CALL_DEPTH:
+            line = self.launch.program.lines[end.line]
+            raise UnsupportedFeature(
+                f"the recursion is deeper than {MAX_CALL_DEPTH} calls ({self.describe(int(lanes.lanes[0]))}); a GPU's "
+                "stack is small too: write it as a loop",
+                file=line.file,
+                line=line.number,
+            )
+        while len(self.frames) <= deepest:
+            self.frames.append({})
+        for d in np.unique(depth).tolist():
+            part = lanes.subset(depth == d)
+            frame = self.frames[d]
+            self._save(frame, _RETURN_TO, part, np.int64(end.target), np.dtype(np.int64))
+            for register in end.save:
+                value = self.R[register]
+                dtype = self.registers[register].dtype
+                compact = value[part.lanes] if isinstance(value, np.ndarray) else dtype.type(0 if value is None else value)
+                self._save(frame, register, part, compact, dtype)
+        self.depth[lanes.lanes] += 1
+        self.push(end.entry, lanes)
+
+    def _save(
+        self, frame: dict[int, np.ndarray], key: int, part: LaneSet, value: np.ndarray | np.generic, dtype: np.dtype
+    ) -> None:
+        if key not in frame:
+            frame[key] = np.zeros(self.wave.n_lanes, dtype)
+        frame[key][part.lanes] = value
+
+    def give_back(self) -> None:
+        """Return from a subroutine: restore the caller's registers and go on where each lane was called from."""
+        self.flush()
+        lanes = self.L
+        assert self.depth is not None
+        self.depth[lanes.lanes] -= 1
+        depth = self.depth[lanes.lanes]
+        for d in np.unique(depth).tolist():
+            frame = self.frames[d]
+            at_depth = lanes.subset(depth == d)
+            target = frame[_RETURN_TO][at_depth.lanes]
+            for block in np.unique(target).tolist():
+                part = at_depth.subset(target == block)
+                for register in self.saved_at[block]:
+                    self.assign(register, part, frame[register][part.lanes])
+                self.push(block, part)
+        self.activate(lanes)  # the compact values are out of date
+
+    @property
+    def saved_at(self) -> dict[int, tuple[int, ...]]:
+        """Registers to restore, by the block a call returns to."""
+        return {end.target: end.save for end in self.ends if isinstance(end, Call)}
+
+
+_RETURN_TO = -1
+
+
+class _Probe:
+    """The state at a block: when the same lanes come back to it with the same values and nothing was stored
+    meanwhile, they will do so for ever."""
+
+    def __init__(self, wave: WaveRun, block: int):
+        self.block = block
+        self.lanes = wave.L
+        self.effects = wave.effects
+        self.values = self._values(wave)
+
+    def _values(self, wave: WaveRun) -> list[np.ndarray | np.generic]:
+        live = sorted(wave.compiled.analysis.live.live_in[self.block])
+        return [wave.C[r] if wave.C[r] is not None else wave.fetch(r) for r in live]
+
+    def repeats(self, wave: WaveRun) -> bool:
+        """Whether the wave is in the very state it was in."""
+        if wave.L is not self.lanes or wave.effects != self.effects or wave.pending:
+            return False
+        pairs = zip(self.values, self._values(wave), strict=True)
+        return all(a is b or np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc") for a, b in pairs)
+
+
+def join(parts: list[LaneSet]) -> LaneSet:
+    """One lane set out of parts that met at a block. Parts that make up a set they were split from give that very
+    set back, with all that it has cached."""
+    if len(parts) == 1:
+        return parts[0]
+    total = sum(part.n for part in parts)
+    ancestor = parts[0].parent
+    while ancestor is not None and ancestor.n < total:
+        ancestor = ancestor.parent
+    if ancestor is not None and ancestor.n == total and all(_descends(part, ancestor) for part in parts):
+        return ancestor
+    wave = parts[0].wave
+    index = np.sort(np.concatenate([part.lanes for part in parts]))
+    if index.size == wave.everyone.n:
+        return wave.everyone
+    return LaneSet(wave, index, ancestor)
+
+
+def _descends(lanes: LaneSet | None, ancestor: LaneSet) -> bool:
+    while lanes is not None and lanes is not ancestor:
+        lanes = lanes.parent
+    return lanes is ancestor

@@ -1,0 +1,1 @@
+"""What turns source into a program: one package per language."""

@@ -1,0 +1,499 @@
+"""Finds hazards while a launch runs: the executor tells the tracker about accesses, synchronisation and odd events.
+
+The tracker knows warps, lanes, barrier epochs and allocations, nothing of Python or PTX. What it decides:
+
+* `shadow` remembers who touched each granule last, `hazards_races` turns unordered pairs into race hazards,
+* `shadow_clocks` knows what syncwarp orders, `shadow_order` what fences and atomics order,
+* `hazards_memory`, `hazards_numeric` and `hazards_sync` hold the checks that need no history.
+
+Everything is folded by kind, lines and array; counts are exact, examples few.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from gpukit.machine.hazards_ledger import NOTE, Hazard, Ledger, Names, plural, sorted_hazards
+from gpukit.machine.hazards_memory import AliasCheck, BoundsChecks, OutputCheck
+from gpukit.machine.hazards_numeric import NumericChecks, Where
+from gpukit.machine.hazards_races import ATOMIC, READ, WRITE, Access, Memory, RaceFinder
+from gpukit.machine.hazards_sync import SyncChecks
+from gpukit.machine.lanes import WARP_SIZE, Geometry, LaneSet, Wave
+from gpukit.machine.program import (
+    GLOBAL,
+    LOCAL,
+    LOCAL_BASE,
+    SHARED,
+    SHARED_BASE,
+    Allocation,
+    Alu,
+    Atomic,
+    Fence,
+    Launch,
+    Load,
+    Op,
+    Store,
+    Terminator,
+    WarpSync,
+)
+from gpukit.machine.shadow import LastTwo, Order, Shadow, StampLayout
+from gpukit.machine.shadow_clocks import WarpClocks
+from gpukit.machine.shadow_order import ReleaseOrder
+
+__all__ = ["Hazard", "HazardTracker", "Memory"]
+
+Lanewise = np.ndarray | np.generic  # one value per lane of the set, or one for all of them
+
+SEGMENT_ALIGNMENT = 16  # a block's shared and a thread's local memory take a multiple of this many bytes
+_FINDINGS = ("nan_propagation", "precision_loss", "unwritten_output")
+
+
+class HazardTracker:
+    """Watches one launch. Every method takes the lanes concerned; per-lane values are compact (see LaneSet)."""
+
+    def __init__(self, launch: Launch, geometry: Geometry):
+        program = launch.program
+        self.launch = launch
+        self.geometry = geometry
+        self.names = Names(launch, geometry)
+        self.ledger = Ledger()
+        self.layout = StampLayout(len(program.lines), geometry.n_blocks)
+        self.bounds = BoundsChecks(self.names, self.ledger)
+        self.numeric = NumericChecks(self.names, self.ledger)
+        self.sync = SyncChecks(self.names, self.ledger)
+        self.alias = AliasCheck(self.names, self.ledger)
+        self.outputs = OutputCheck(launch, self.names)
+        self.races = RaceFinder(self.layout, self.names, self.ledger, self._ordered)
+
+        operations = list(_operations(launch))
+        fences = any(isinstance(op, Fence) for op in operations)
+        atomics = any(isinstance(op, Atomic) for op in operations)
+        self._release = ReleaseOrder(geometry) if fences and atomics else None
+        self._has_syncwarp = any(isinstance(b.end, WarpSync) and b.end.kind == "sync" for b in program.blocks)
+        self._timed = self._has_syncwarp or self._release is not None
+        self._clocks: WarpClocks | None = None
+
+        known = self._known if self._has_syncwarp else None
+        self._global_order = Order(self.layout, True, known)
+        self._block_order = Order(self.layout, False, known)
+        accesses = [op for op in operations if isinstance(op, (Load, Store, Atomic))]
+        self._unknown_widths = [op.dtype.itemsize for op in accesses if op.root is None]
+        unknown_writes = any(isinstance(op, (Store, Atomic)) and op.root is None for op in operations)
+        self._written = {
+            allocation.base
+            for root, allocation in zip(program.roots, launch.allocations, strict=False)
+            if allocation is not None and (unknown_writes or root.written is not False)
+        }
+        self._global: dict[int, Memory | None] = {}
+        self._own: dict[str, Memory | None] = {}  # shared and local memory of the wave
+        self._float_atomics: dict[tuple[int, str], int] = {}
+        self._epoch = 0
+        self._time = 0  # number of the memory or synchronisation instruction
+
+    # --- waves and order ---------------------------------------------------------------------------------------
+
+    def begin_wave(self, wave: Wave) -> None:
+        """The blocks of `wave` start, with fresh shared and local memory."""
+        self.wave = wave
+        block, thread = np.divmod(wave.all_lanes, self.geometry.lanes_per_block)
+        layout = self.layout
+        self._who = (block + wave.first_block) << layout.block_shift | thread << layout.thread_shift
+        self._next_epoch(None)
+        self._wave_floor = self._epoch << layout.epoch_shift
+        if self._has_syncwarp:
+            self._clocks = WarpClocks(wave)
+        if self._release is not None:
+            self._release.begin_wave(wave)
+
+    def end_wave(self) -> None:
+        """All lanes of the wave have exited. Nothing is decided here: what blocks did is compared across waves."""
+
+    def barrier(self, blocks: np.ndarray) -> None:
+        """These blocks (numbers in the wave) passed a block-wide barrier."""
+        self._time += 1
+        everywhere = blocks.size == self.wave.n_blocks
+        self._next_epoch(None if everywhere else blocks)
+        if self._release is not None:
+            self._release.barrier(None if everywhere else blocks, self._time)
+
+    def grid_sync(self) -> None:
+        """All blocks of the grid passed a grid-wide barrier."""
+        self.barrier(np.arange(self.wave.n_blocks))
+        self._global_order.floor = self._epoch << self.layout.epoch_shift
+
+    def syncwarp(self, lanes: LaneSet, masks: np.ndarray | np.generic) -> None:
+        """Lanes met at a syncwarp: those of one warp with one mask (uint32 (n,) or one for all) with each other."""
+        self._time += 1
+        if self._clocks is not None:
+            self._clocks.sync(lanes, masks, self._time)
+        if self._release is not None:
+            self._release.syncwarp(lanes, self._time)
+
+    def fence(self, lanes: LaneSet, scope: str) -> None:
+        """A memory fence of scope "block", "device" or "system"."""
+        self._time += 1
+        if self._release is not None:
+            self._release.fence(lanes, scope, self._time)
+
+    def _next_epoch(self, blocks: np.ndarray | None) -> None:
+        self._epoch += 1
+        epoch = self._epoch << self.layout.epoch_shift
+        if blocks is None:
+            self._stamps = self._who | epoch
+        else:
+            shape = (self.wave.n_blocks, self.geometry.lanes_per_block)
+            self._stamps.reshape(shape)[blocks] = self._who.reshape(shape)[blocks] | epoch
+
+    def _lane(self, stamps: np.ndarray) -> np.ndarray:
+        """Wave lanes of stamps made by blocks of this wave."""
+        block = self.layout.block(stamps) - self.wave.first_block
+        return block * self.geometry.lanes_per_block + self.layout.thread(stamps)
+
+    def _known(self, now: np.ndarray, old: np.ndarray, time: np.ndarray) -> np.ndarray:
+        """Whether syncwarp ordered `old` (same warp, same epoch) before `now`."""
+        assert self._clocks is not None
+        return self._clocks.known(self._lane(now), self._lane(old), time)
+
+    def _ordered(
+        self, old: np.ndarray, now: np.ndarray, time: np.ndarray, memory: Memory, units: np.ndarray, atomic: bool
+    ) -> np.ndarray:
+        """Whether something finer than barriers orders these pairs: syncwarp, or fences and atomics."""
+        layout = self.layout
+        result = np.zeros(old.size, bool)
+        if self._clocks is not None:
+            same_warp = np.flatnonzero(((old ^ now) & (layout.block_mask | layout.warp_mask)) == 0)
+            if same_warp.size:
+                result[same_warp] = self._known(now[same_warp], old[same_warp], time[same_warp])
+        if self._release is not None:
+            ask = np.flatnonzero(~result)
+            if ask.size:
+                before = (layout.block(old[ask]), layout.thread(old[ask]), time[ask].astype(np.int64))
+                places = memory.base + units[ask] * memory.granule if atomic else None
+                result[ask] = self._release.ordered(before, self._lane(now[ask]), places)
+        return result
+
+    # --- memory ------------------------------------------------------------------------------------------------
+
+    def global_memory(self, root: int | None, allocation: Allocation) -> Memory | None:
+        """What is remembered about an allocation; None when the program only reads it, so nothing can go wrong."""
+        if allocation.base not in self._global:
+            self._global[allocation.base] = self._new_global(allocation)
+        return self._global[allocation.base]
+
+    def _new_global(self, allocation: Allocation) -> Memory | None:
+        if allocation.base not in self._written:
+            return None
+        elements = [
+            root.element
+            for root, its in zip(self.launch.program.roots, self.launch.allocations, strict=False)
+            if its is not None and its.base == allocation.base
+        ]
+        granule = math.gcd(*elements, *self._unknown_widths) or 1
+        units = -(-allocation.nbytes // granule)
+        shadow = Shadow(units, self._global_order, self._timed)
+        return Memory(GLOBAL, shadow, granule, allocation.base, max(1, units), allocation)
+
+    def shared_memory(self) -> Memory | None:
+        """What is remembered about the shared memory of the wave's blocks."""
+        program = self.launch.program
+        nbytes = program.static_shared_bytes + self.launch.shared_bytes
+        return self._own_memory(SHARED, SHARED_BASE, nbytes, self.wave.n_blocks)
+
+    def local_memory(self) -> Memory | None:
+        """What is remembered about the local memory of the wave's lanes."""
+        return self._own_memory(LOCAL, LOCAL_BASE, self.launch.program.local_bytes, self.wave.n_lanes)
+
+    def _own_memory(self, space: str, base: int, nbytes: int, owners: int) -> Memory | None:
+        memory = self._own.get(space)
+        if memory is None or memory.shadow.size < owners * memory.units_per_owner:
+            elements = [root.element for root in self.launch.program.roots if root.space == space]
+            granule = math.gcd(SEGMENT_ALIGNMENT, *elements, *self._unknown_widths)
+            units = -(-nbytes // SEGMENT_ALIGNMENT) * SEGMENT_ALIGNMENT // granule
+            shadow = Shadow(units * owners, self._block_order, self._timed)
+            memory = self._own[space] = Memory(space, shadow, granule, base, max(1, units))
+        return memory
+
+    def _access(
+        self, op: Load | Store | Atomic, kind: str, memory: Memory, unit: np.ndarray, count: int, lanes: LaneSet
+    ) -> Access:
+        self._time += 1
+        stamps = self._stamps if lanes.index is None else self._stamps[lanes.index]
+        if op.root in self.alias.roots:
+            self.alias.used(op, memory, unit, count)
+        return Access(op, kind, memory, stamps | op.line, unit)
+
+    def load(self, op: Load, memory: Memory, offset: Lanewise, width: int, lanes: LaneSet) -> None:
+        """Lanes read `width` bytes each at byte offsets in the segment (int64 (n,), or one for all lanes).
+
+        In shared memory a block's bytes start at (block in wave) x (bytes per block), in local memory likewise by lane.
+        """
+        unit, count = memory.units(offset, width)
+        access = self._access(op, READ, memory, unit, count, lanes)
+        memory.loaded = True
+        shadow = memory.shadow
+        if memory.space != GLOBAL:
+            self._uninitialised(access, count, lanes)
+            if memory.space == LOCAL:
+                return
+        after_write = after_atomic = None
+        for step in _steps(access, count):
+            if shadow.writes is not None:
+                old = shadow.writes.stamp[step.unit]
+                time = None if shadow.writes.time is None else shadow.writes.time[step.unit]
+                after_write = _both(after_write, self.races.check(step, WRITE, old, time, after_write))
+            if shadow.atomics is not None:
+                after_atomic = self._against_two(step, ATOMIC, shadow.atomics, after_atomic)
+            shadow.record_read(*_representatives(step), self._time)
+
+    def store(
+        self,
+        op: Store,
+        memory: Memory,
+        offset: Lanewise,
+        width: int,
+        lanes: LaneSet,
+        new: Lanewise | None = None,
+        old: Lanewise | None = None,
+    ) -> None:
+        """Lanes are about to write; arguments as for `load`.
+
+        `new` and `old` are the values written and found (before any lane of this store wrote), if they are known.
+        """
+        unit, count = memory.units(offset, width)
+        access = self._access(op, WRITE, memory, unit, count, lanes)
+        shadow = memory.shadow
+        if memory.space == LOCAL:
+            for step in _steps(access, count):
+                shadow.record_write(step.unit, step.stamps, self._time)
+            return
+
+        def unchanged(positions: np.ndarray) -> np.ndarray:
+            if new is None or old is None:
+                return np.zeros(positions.size, bool)
+            return _same_bits(_take(new, positions), _take(old, positions))
+
+        after_write = after_read = after_atomic = beside = None
+        for step in _steps(access, count):
+            if shadow.writes is not None:
+                before = shadow.writes.stamp[step.unit]
+                time = None if shadow.writes.time is None else shadow.writes.time[step.unit]
+                after_write = _both(after_write, self.races.check(step, WRITE, before, time, after_write, unchanged))
+            if shadow.reads is not None:
+                after_read = self._against_two(step, READ, shadow.reads, after_read)
+            if shadow.atomics is not None:
+                after_atomic = self._against_two(step, ATOMIC, shadow.atomics, after_atomic)
+            beside = _both(beside, self._write_together(step, unit, new, beside))
+
+    def _write_together(
+        self, step: Access, start: np.ndarray, new: Lanewise | None, skip: np.ndarray | None
+    ) -> np.ndarray | None:
+        """Record a store; report lanes whose granule another lane of the same store writes too."""
+        shadow = step.memory.shadow
+        n = step.stamps.size
+        if step.unit.size == 1 and n > 1:  # every lane writes the same place: the last one stays
+            shadow.record_write(step.unit, step.stamps[-1:], self._time)
+            lost: np.ndarray | None = np.arange(n) < n - 1
+            winner_stamps = step.stamps[-1:]
+        else:
+            lost = shadow.record_write(step.unit, step.stamps, self._time)
+            if lost is None:
+                return None
+            assert shadow.writes is not None
+            winner_stamps = shadow.writes.stamp[step.unit]
+
+        def same(positions: np.ndarray) -> np.ndarray:
+            if new is None:
+                return np.zeros(positions.size, bool)
+            if start.size == 1:
+                winners = np.full(positions.size, n - 1)
+                return _same_bits(_take(new, positions), _take(new, winners))
+            assert lost is not None
+            winners = _winners(step.unit, lost, positions)
+            return _same_bits(_take(new, positions), _take(new, winners)) & (start[positions] == start[winners])
+
+        return self.races.check(step, WRITE, winner_stamps, None, skip, same, suspicious=lost)
+
+    def atomic(self, op: Atomic, memory: Memory, offset: Lanewise, width: int, lanes: LaneSet) -> None:
+        """Lanes do an atomic; arguments as for `load`."""
+        unit, count = memory.units(offset, width)
+        access = self._access(op, ATOMIC, memory, unit, count, lanes)
+        shadow = memory.shadow
+        if memory.space != GLOBAL and op.action != "exch":
+            self._uninitialised(access, count, lanes)
+        after_write = after_read = None
+        for step in _steps(access, count):
+            if shadow.writes is not None:
+                old = shadow.writes.stamp[step.unit]
+                time = None if shadow.writes.time is None else shadow.writes.time[step.unit]
+                after_write = _both(after_write, self.races.check(step, WRITE, old, time, after_write))
+            if shadow.reads is not None:
+                after_read = self._against_two(step, READ, shadow.reads, after_read)
+            shadow.record_atomic(*_representatives(step), self._time)
+        if self._release is not None:
+            place = memory.base + np.broadcast_to(unit, (lanes.n,)) * memory.granule
+            self._release.atomic(place, lanes, self._time)
+        if op.dtype.kind in "fc" and op.action in ("add", "sub"):
+            key = (op.line, self.names.array(op, f"{memory.space} memory"))
+            self._float_atomics[key] = self._float_atomics.get(key, 0) + lanes.n
+
+    def _against_two(self, step: Access, kind: str, last: LastTwo, skip: np.ndarray | None) -> np.ndarray | None:
+        """Check against both remembered reads or atomics; returns `skip` with the reported lanes added."""
+        first = last.first[step.unit]
+        time = None if last.first_time is None else last.first_time[step.unit]
+        hit = self.races.check(step, kind, first, time, skip)
+        second = last.second[step.unit]
+        time = None if last.second_time is None else last.second_time[step.unit]
+        # A second access from the same line and block as the first says nothing new.
+        same = self.layout.line_mask | self.layout.block_mask
+        repeated = None if hit is None else hit & ((first ^ second) & same == 0)
+        return _both(_both(skip, hit), self.races.check(step, kind, second, time, _both(skip, repeated)))
+
+    def _uninitialised(self, access: Access, count: int, lanes: LaneSet) -> None:
+        shadow, unit = access.memory.shadow, access.unit
+        missing = shadow.unwritten(unit, self._wave_floor)
+        for step in range(1, count):
+            missing |= shadow.unwritten(unit + step, self._wave_floor)
+        if missing.any():
+            which = np.broadcast_to(missing, (lanes.n,))
+            self.bounds.uninitialised(access.op, access.memory, lanes, which, unit)  # type: ignore[arg-type]
+
+    # --- events ------------------------------------------------------------------------------------------------
+
+    def out_of_bounds(
+        self, op: Load | Store | Atomic, lanes: LaneSet, index: list[np.ndarray], shape: tuple[int, ...], kind: str
+    ) -> None:
+        """As `BoundsChecks.outside`."""
+        self.bounds.outside(op, lanes, index, shape, kind)
+
+    def negative_index(
+        self, op: Load | Store | Atomic, lanes: LaneSet, index: list[np.ndarray], shape: tuple[int, ...]
+    ) -> None:
+        """As `BoundsChecks.negative`."""
+        self.bounds.negative(op, lanes, index, shape)
+
+    def narrow(self, op: Alu | Store | Atomic, lanes: LaneSet, value: Lanewise, dtype: np.dtype) -> None:
+        """As `NumericChecks.narrow`."""
+        self.numeric.narrow(op, lanes, value, dtype)
+
+    def int_div(self, op: Alu, lanes: LaneSet) -> None:
+        """As `NumericChecks.int_div`."""
+        self.numeric.int_div(op, lanes)
+
+    def float_check(self, op: Alu, result: Lanewise, operands: tuple[Lanewise, ...], lanes: LaneSet) -> None:
+        """As `NumericChecks.floats`."""
+        self.numeric.floats(op, result, operands, lanes)
+
+    def accumulated(self, op: Alu, total: Lanewise, value: Lanewise, result: Lanewise, lanes: LaneSet) -> None:
+        """As `NumericChecks.accumulated`."""
+        self.numeric.accumulated(op, total, value, result, lanes)
+
+    def barrier_divergence(self, sites: list[tuple[Terminator, LaneSet]], blocks: np.ndarray) -> None:
+        """As `SyncChecks.barrier_divergence`."""
+        self.sync.barrier_divergence(sites, blocks)
+
+    def barrier_with_exited(self, end: Terminator, lanes: LaneSet, blocks: np.ndarray, exited: np.ndarray) -> None:
+        """`lanes` passed a barrier; of `blocks` (numbers in the wave) some threads (bool (n_lanes,)) had returned."""
+        self.sync.barrier_with_exited(end, blocks, lanes.wave, exited)
+
+    def mask_excludes_caller(self, end: Terminator, lanes: LaneSet, masks: np.ndarray) -> None:
+        """As `SyncChecks.mask_excludes_caller`."""
+        self.sync.mask_excludes_caller(end, lanes, masks)
+
+    def mask_names_absent(self, end: Terminator, lanes: LaneSet, masks: np.ndarray, absent: np.ndarray) -> None:
+        """As `SyncChecks.mask_names_absent`."""
+        self.sync.mask_names_absent(end, lanes, masks, absent)
+
+    def inactive_source(self, end: Terminator, lanes: LaneSet, sources: np.ndarray) -> None:
+        """As `SyncChecks.inactive_source`."""
+        self.sync.inactive_source(end, lanes, sources)
+
+    # --- the result --------------------------------------------------------------------------------------------
+
+    def finish(self) -> tuple[list[Hazard], list[Hazard]]:
+        """(hazards, findings) of the launch: errors first, then by line."""
+        self.alias.finish()
+        everything = self.ledger.hazards()
+        hazards = [h for h in everything if h.kind not in _FINDINGS]
+        findings = [h for h in everything if h.kind in _FINDINGS]
+        hazards += self._nonassociative() + self._launch_notes()
+        findings += self.numeric.precision() + self.outputs.finish(self._global)
+        return sorted_hazards(hazards), sorted_hazards(findings)
+
+    def _nonassociative(self) -> list[Hazard]:
+        where = Where(self.names)
+        notes = []
+        for (line, array), count in self._float_atomics.items():
+            if count > 1:
+                text = f"{count:,} atomic additions of floats to {array} are rounded in the order in which they happen"
+                advice = "Expect the last digits to change from run to run; compare with a tolerance."
+                notes.append(where.hazard("nonassociative_atomics", NOTE, line, text, advice, count=count, array=array))
+        return notes
+
+    def _launch_notes(self) -> list[Hazard]:
+        threads = self.geometry.threads_per_block
+        idle = -threads % WARP_SIZE
+        if not idle:
+            return []
+        program = self.launch.program
+        number = program.source[0].number if program.source else 0
+        advice = f"Use a block size that is a multiple of {WARP_SIZE}."
+        message = (
+            f"a block of {plural(threads, 'thread')} is not a whole number of warps: {plural(idle, 'lane')} of its "
+            f"last warp {'is' if idle == 1 else 'are'} never used. {advice}"
+        )
+        return [
+            Hazard(
+                "launch_config", NOTE, number, message, count=1, file=program.file, lines=(number,), advice=advice,
+                details={"block": list(self.geometry.block), "idle_lanes": idle},
+            )
+        ]  # fmt: skip
+
+
+def _operations(launch: Launch) -> Iterator[Op]:
+    for block in launch.program.blocks:
+        yield from block.ops
+
+
+def _steps(access: Access, count: int) -> Iterator[Access]:
+    """The access granule by granule."""
+    yield access
+    for step in range(1, count):
+        yield Access(access.op, access.kind, access.memory, access.stamps, access.unit + step)
+
+
+def _representatives(step: Access) -> tuple[np.ndarray, np.ndarray]:
+    """(granules, stamps) to remember. Of lanes that all use one granule, the first and last are the furthest apart."""
+    if step.unit.size == step.stamps.size:
+        return step.unit, step.stamps
+    return np.repeat(step.unit, 2), step.stamps[[0, -1]]
+
+
+def _both(a: np.ndarray | None, b: np.ndarray | None) -> np.ndarray | None:
+    """The union of two optional masks."""
+    if a is None or b is None:
+        return b if a is None else a
+    return a | b
+
+
+def _take(value: Lanewise, positions: np.ndarray) -> np.ndarray:
+    """Values of some lanes."""
+    value = np.asarray(value)
+    return value[positions] if value.ndim else np.broadcast_to(value, positions.shape)
+
+
+def _same_bits(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Elementwise equality in which NaN equals NaN."""
+    same = a == b
+    if a.dtype.kind in "fc":
+        same = same | ((a != a) & (b != b))
+    return same
+
+
+def _winners(unit: np.ndarray, lost: np.ndarray, positions: np.ndarray) -> np.ndarray:
+    """For lanes that lost their granule to another lane of the same store: the position of that lane."""
+    winners = np.flatnonzero(~lost)
+    order = np.argsort(unit[winners])
+    return winners[order[np.searchsorted(unit[winners], unit[positions], sorter=order)]]

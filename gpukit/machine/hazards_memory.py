@@ -1,0 +1,332 @@
+"""Accesses outside an array or before any write, outputs that stay unwritten, dynamic shared arrays that overlap."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from gpukit.machine.hazards_ledger import ERROR, MAX_THREADS, NOTE, WARNING, Entry, Hazard, Ledger, Names, plural, spell
+from gpukit.machine.hazards_numeric import Where
+from gpukit.machine.hazards_races import Memory
+from gpukit.machine.lanes import LaneSet
+from gpukit.machine.program import (
+    GENERIC,
+    GLOBAL,
+    GLOBAL_BASE,
+    LOCAL,
+    LOCAL_BASE,
+    SHARED,
+    Allocation,
+    Atomic,
+    Launch,
+    Load,
+    Store,
+)
+
+MemoryOp = Load | Store | Atomic
+
+
+class BoundsChecks:
+    """Folds what is wrong with where an access goes."""
+
+    def __init__(self, names: Names, ledger: Ledger):
+        self.names = names
+        self.ledger = ledger
+        self.where = Where(names)
+
+    def outside(self, op: MemoryOp, lanes: LaneSet, index: list[np.ndarray], shape: tuple[int, ...], kind: str) -> None:
+        """Lanes whose index lies outside its axis; their access was suppressed.
+
+        Args:
+            index: one int64 (n,) per axis; for a raw address one array of addresses, and an empty shape.
+            kind: "read" or "write".
+        """
+        space = _space(op, index)
+        word = f"oob_global_{kind}" if space == GLOBAL else "oob_shared" if space == SHARED else "oob_local"
+        array = self.names.array(op, {GLOBAL: "memory", SHARED: "shared memory", LOCAL: "local memory"}[space])
+
+        def build(entry: Entry) -> Hazard:
+            facts = entry.facts
+            first, block, thread = facts["index"], facts["block"], facts["threads"][0]
+            who = f"{self.names.thread(thread)} of {self.names.block(block)} {kind}s"
+            if not shape:
+                text = f"{who} {array} at an address outside every array of the launch"
+                advice = "Check the pointer and the index, and guard the last elements."
+            elif 0 in shape:
+                text = f"{who} {spell(array, first)}, but {array} is empty (shape {_shape(shape)})"
+                advice = "Test for the empty case before the access."
+            else:
+                axis = next(a for a, (i, n) in enumerate(zip(first, shape, strict=True)) if not -n <= i < n)
+                text = f"{who} {spell(array, first)}, but {array} has shape {_shape(shape)}: "
+                text += f"axis {axis} ends at {shape[axis] - 1}" if len(shape) > 1 else f"it ends at {shape[0] - 1}"
+                inside = facts["inside"]
+                if inside:
+                    text += f"; {plural(inside, 'such access')} would silently hit another element of the same array"
+                advice = (
+                    "Guard the access with `if i < n`"
+                    if len(shape) == 1
+                    else "Guard every axis: a thread is outside when i >= rows OR j >= columns"
+                ) + ", or correct the index."
+            return self.where.hazard(
+                word, ERROR, op.line, text, advice,
+                count=entry.count, array=array, index=first, block=block, threads=facts["threads"],
+                details={"shape": list(shape), "inside_allocation": facts["inside"]},
+            )  # fmt: skip
+
+        entry = self._example((word, op.line, array), op, lanes, index, build)
+        entry.facts["inside"] = entry.facts.get("inside", 0) + _inside(index, shape)
+
+    def negative(self, op: MemoryOp, lanes: LaneSet, index: list[np.ndarray], shape: tuple[int, ...]) -> None:
+        """Lanes with an index below zero, counted from the end as numba does."""
+        array = self.names.array(op, "the array")
+
+        def build(entry: Entry) -> Hazard:
+            facts = entry.facts
+            first, block, thread = facts["index"], facts["block"], facts["threads"][0]
+            who = f"{self.names.thread(thread)} of {self.names.block(block)}"
+            wrapped = tuple(i + n if i < 0 else i for i, n in zip(first, shape, strict=True))
+            lost = any(not 0 <= i < n for i, n in zip(wrapped, shape, strict=True))
+            where = "is outside the array all the same" if lost else f"silently becomes {spell(array, wrapped)}"
+            text = f"{who} uses the index {spell(array, first)}: a negative index counts from the end, so it {where}"
+            advice = 'If -1 marks padding or "nothing", test for it before the access.'
+            return self.where.hazard(
+                "negative_index", WARNING, op.line, text, advice,
+                count=entry.count, array=array, index=first, block=block, threads=facts["threads"],
+                details={"shape": list(shape)},
+            )  # fmt: skip
+
+        self._example(("negative_index", op.line, array), op, lanes, index, build)
+
+    def uninitialised(self, op: MemoryOp, memory: Memory, lanes: LaneSet, which: np.ndarray, unit: np.ndarray) -> None:
+        """Lanes (bool (n,)) that read a granule (int64 (n,) or one for all) nobody wrote."""
+        shared = memory.space == SHARED
+        kind = "uninit_shared_read" if shared else "uninit_local_read"
+        array = self.names.array(op, f"{memory.space} memory")
+        positions = np.flatnonzero(which)
+
+        def build(entry: Entry) -> Hazard:
+            facts = entry.facts
+            block, slots = facts["block"], facts["slots"]
+            elements = [self.names.element(op, memory.address(int(u)), None) for u in slots]
+            known = [e for e in elements if e is not None]
+            shown = ", ".join(spell(array, e) for e in known[:MAX_THREADS]) if known else array
+            more = len(slots) - MAX_THREADS
+            if more > 0 and known:
+                shown += f" and {more} more"
+            text = f"{self.names.thread(facts['threads'][0])} of {self.names.block(block)} reads {shown} before " + (
+                "any thread of the block wrote there" if shared else "this thread wrote there"
+            )
+            advice = (
+                f"{'Shared' if shared else 'Local'} memory is never zeroed for you: write it first, a neutral element "
+                "(0 for a sum) where there is no data."
+            )
+            return self.where.hazard(
+                kind, ERROR, op.line, text, advice,
+                count=entry.count, array=array, index=known[0] if known else None,
+                block=block, threads=facts["threads"],
+                details={"slots": [e[0] if len(e) == 1 else list(e) for e in known]},
+            )  # fmt: skip
+
+        entry = self.ledger.add((kind, op.line, array), positions.size, build)
+        if not entry.facts:
+            numbers = lanes.lanes[positions]
+            size = lanes.wave.geometry.lanes_per_block
+            same = numbers // size == numbers[0] // size
+            block, _ = self.where.thread(lanes, int(positions[0]))
+            units = unit[positions] if unit.size > 1 else np.repeat(unit, positions.size)
+            slots = np.unique(units[same] % memory.units_per_owner)
+            threads = [lanes.wave.geometry.thread_index(int(n) % size) for n in numbers[same][:MAX_THREADS]]
+            entry.facts.update(block=block, threads=threads, slots=slots[:1024].tolist())
+
+    def _example(self, key: tuple, op: MemoryOp, lanes: LaneSet, index: list[np.ndarray], build) -> Entry:
+        entry = self.ledger.add(key, lanes.n, build)
+        if not entry.facts:
+            same = lanes.lanes[lanes.blocks == lanes.blocks[0]]
+            size = lanes.wave.geometry.lanes_per_block
+            entry.facts.update(
+                block=self.where.thread(lanes, 0)[0],
+                threads=[lanes.wave.geometry.thread_index(int(n) % size) for n in same[:MAX_THREADS]],
+                index=tuple(int(i.flat[0]) for i in index),
+            )
+        return entry
+
+
+def _space(op: MemoryOp, index: list[np.ndarray]) -> str:
+    """Where a suppressed access wanted to go; a generic address decides by its window."""
+    if op.space != GENERIC:
+        return op.space
+    address = int(index[0].flat[0])
+    return GLOBAL if address >= GLOBAL_BASE else LOCAL if address >= LOCAL_BASE else SHARED
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return f"({shape[0]},)" if len(shape) == 1 else str(tuple(shape))
+
+
+def _inside(index: list[np.ndarray], shape: tuple[int, ...]) -> int:
+    """How many of these outside indices still fall inside an array of this shape in row-major order."""
+    if len(shape) < 2:
+        return 0
+    flat = np.zeros(index[0].size, np.int64)
+    for i, n in zip(index, shape, strict=True):
+        flat = flat * n + i
+    return int(np.count_nonzero((flat >= 0) & (flat < math.prod(shape))))
+
+
+class AliasCheck:
+    """Which bytes of dynamic shared memory each of the program's dynamic arrays used."""
+
+    def __init__(self, names: Names, ledger: Ledger):
+        self.names = names
+        self.ledger = ledger
+        self.where = Where(names)
+        dynamic = {i for i, r in enumerate(names.program.roots) if r.space == SHARED and r.dynamic}
+        self.roots = dynamic if len(dynamic) > 1 else set()
+        self._used: dict[int, tuple[int, int, int]] = {}  # root -> first byte, end byte, line
+
+    def used(self, op: MemoryOp, memory: Memory, unit: np.ndarray, units: int) -> None:
+        """An access of `units` granules from each of `unit` on."""
+        offset = unit % memory.units_per_owner * memory.granule
+        low, high = int(offset.min()), int(offset.max()) + units * memory.granule
+        assert op.root is not None
+        before = self._used.get(op.root)
+        if before is not None:
+            low, high = min(low, before[0]), max(high, before[1])
+        self._used[op.root] = (low, high, before[2] if before else op.line)
+
+    def finish(self) -> None:
+        """Report every overlapping pair of arrays that differ in name or type."""
+        roots = self.names.program.roots
+        used = sorted(self._used.items())
+        for n, (a, (low_a, high_a, line_a)) in enumerate(used):
+            for b, (low_b, high_b, line_b) in used[n + 1 :]:
+                low, high = max(low_a, low_b), min(high_a, high_b)
+                different = roots[a].name != roots[b].name or roots[a].dtype != roots[b].dtype
+                if low < high and different:
+                    self._report(a, b, high - low, (line_a, line_b))
+
+    def _report(self, a: int, b: int, nbytes: int, lines: tuple[int, int]) -> None:
+        roots = self.names.program.roots
+        first, second = (f"{roots[i].name} ({roots[i].dtype})" for i in (a, b))
+        text = (
+            f"{first} and {second} are both dynamic shared memory and share {plural(nbytes, 'byte')}: every dynamic "
+            "shared array starts at the same place"
+        )
+        advice = "Take one dynamic array and cut it in slices that do not overlap."
+
+        def build(entry: Entry) -> Hazard:
+            hazard = self.where.hazard(
+                "alias_dynamic_shared", WARNING, lines[1], text, advice,
+                array=roots[b].name, details={"arrays": [roots[a].name, roots[b].name], "bytes": nbytes},
+            )  # fmt: skip
+            hazard.lines = tuple(sorted({self.names.line(i) for i in lines}))
+            return hazard
+
+        self.ledger.add(("alias_dynamic_shared", a, b), 1, build)
+
+
+class OutputCheck:
+    """Elements of write-only arrays that nobody wrote."""
+
+    def __init__(self, launch: Launch, names: Names):
+        self.launch = launch
+        self.names = names
+        self.where = Where(names)
+        self.stores: dict[int, Store] = {}  # root -> a store to it, for roots that are only stored to
+        touched: set[int] = set()
+        for block in launch.program.blocks:
+            for op in block.ops:
+                if isinstance(op, (Load, Atomic)) and op.root is not None:
+                    touched.add(op.root)
+                elif isinstance(op, Store) and op.root is not None:
+                    self.stores.setdefault(op.root, op)
+        # An array that is also read under another name is not write-only.
+        read = {a.base for i, a in enumerate(launch.allocations) if a is not None and i in touched}
+        for root in list(self.stores):
+            allocation = launch.allocations[root] if root < len(launch.allocations) else None
+            if allocation is None or allocation.base in read:
+                del self.stores[root]
+
+    def finish(self, memories: dict[int, Memory | None]) -> list[Hazard]:
+        """unwritten_output findings. `memories`: by base address of the allocation."""
+        found = []
+        seen: set[int] = set()
+        for root, op in self.stores.items():
+            allocation = self.launch.allocations[root]
+            assert allocation is not None
+            memory = memories.get(allocation.base)
+            if (memory is not None and memory.loaded) or allocation.base in seen:
+                continue
+            seen.add(allocation.base)
+            written = self._written(root, op, allocation, memory)
+            if written is not None and written.size and not written.all():
+                finding = self._finding(root, op, written)
+                if finding is not None:
+                    found.append(finding)
+        return found
+
+    def _written(self, root: int, op: Store, allocation: Allocation, memory: Memory | None) -> np.ndarray | None:
+        """bool in the shape of the argument: which elements were written. None when the layout is not known."""
+        parameter = self.names.program.roots[root].parameter
+        arguments = self.launch.arguments
+        argument = arguments[parameter] if parameter is not None and parameter < len(arguments) else {}
+        shape = tuple(int(n) for n in argument.get("shape", allocation.shape))
+        if 0 in shape:
+            return None
+        itemsize = allocation.dtype.itemsize
+        view = self.names.view(op)
+        if view is not None and view[1] == shape:
+            start, _, strides = view
+        elif shape == tuple(allocation.shape):
+            start = allocation.base
+            strides = tuple(itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+        else:
+            return None
+        if memory is None or memory.shadow.writes is None:
+            return np.zeros(shape, bool)
+        offset = np.zeros(shape, np.int64)
+        for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
+            offset += (np.arange(n) * stride).reshape([-1 if a == axis else 1 for a in range(len(shape))])
+        first = (offset + (start - allocation.base)) // memory.granule
+        stamps = memory.shadow.writes.stamp
+        written = np.zeros(shape, bool)
+        for step in range(max(1, itemsize // memory.granule)):
+            written |= stamps[first + step] != 0
+        return written
+
+    def _finding(self, root: int, op: Store, written: np.ndarray) -> Hazard | None:
+        missing = ~written
+        n = int(np.count_nonzero(missing))
+        if n == written.size == 1:
+            return None  # a flag that is only set when something happens
+        array = self.names.program.roots[root].name
+        first = tuple(int(i) for i in np.unravel_index(int(np.argmax(missing)), written.shape))
+        axes = []
+        for axis in range(written.ndim):
+            others = tuple(a for a in range(written.ndim) if a != axis)
+            axes.append((int(np.count_nonzero(written.any(axis=others))), written.shape[axis]))
+        threads = tuple(g * b for g, b in zip(self.launch.grid, self.launch.block, strict=True))
+        text = f"{n:,} of {written.size:,} elements of {array} were never written, first {spell(array, first)}"
+        if written.ndim > 1:
+            reached = ", ".join(f"{got:,} of {size:,} along axis {axis}" for axis, (got, size) in enumerate(axes))
+            text += f" (written indices: {reached}; the launch has {' x '.join(map(str, threads))} threads)"
+        elif math.prod(threads) < written.size:
+            text += f" (the launch has {plural(math.prod(threads), 'thread')})"
+        if written.ndim > 1 and threads[1] == threads[2] == 1:
+            advice = "The launch is one-dimensional: give grid and block as pairs, one entry per axis of the array."
+        elif any(got < size for got, size in axes):
+            advice = (
+                "Check that the grid is rounded up, ceil(size / block) along every axis, and that each index uses the "
+                "block size of its own axis."
+            )
+        else:
+            advice = "Let every thread store its result, zero too, so that nothing old stays in the array."
+        return self.where.hazard(
+            "unwritten_output", NOTE, op.line, text, advice,
+            count=n, array=array, index=first,
+            details={
+                "unwritten": n, "size": int(written.size), "written_per_axis": [list(a) for a in axes],
+                "threads_per_axis": list(threads),
+            },
+        )  # fmt: skip

@@ -1,0 +1,204 @@
+"""Order made by fences and atomics: "the last block finishes the sum", spin locks.
+
+A thread that has executed a fence and then an atomic on X releases what the fence covers: its own earlier accesses,
+and those of its block from before the last barrier (or syncwarp) in front of the fence. A thread that later executes
+an atomic on X acquires it, and shares it with its block at the next barrier. Kept as logs, looked into only for pairs
+of accesses that nothing else orders.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from gpukit.machine.lanes import Geometry, LaneSet, Wave
+
+_LANE_BITS = 24  # a point in time is instruction << 24 | lane: lanes of one atomic go one after another
+_COMPACT_ABOVE = 1 << 16  # log entries
+
+ANY_SCOPE, DEVICE_SCOPE = 0, 1
+
+
+class _Log:
+    """Columns of int64 that grow at the end."""
+
+    def __init__(self, n_columns: int):
+        self._parts: list[np.ndarray] = []
+        self._table = np.empty((n_columns, 0), np.int64)
+
+    def append(self, *columns: np.ndarray | int) -> None:
+        self._parts.append(np.stack(np.broadcast_arrays(*columns)).astype(np.int64))
+
+    def table(self) -> np.ndarray:
+        """int64 (columns, entries), in the order of appending."""
+        if self._parts:
+            self._table = np.concatenate((self._table, *self._parts), axis=1)
+            self._parts = []
+        return self._table
+
+    def replace(self, table: np.ndarray) -> None:
+        self._table, self._parts = table, []
+
+
+class _Latest:
+    """Finds, per group, the newest entry before a point in time."""
+
+    def __init__(self, group: np.ndarray, time: np.ndarray):
+        self._order = np.lexsort((time, group))
+        self._group = group[self._order]
+        self._time = time[self._order]
+        self._starts = np.flatnonzero(np.concatenate(([True], self._group[1:] != self._group[:-1])))
+        self._names = self._group[self._starts]
+        # One sortable key per entry: (number of the group, rank of the time).
+        self._times = np.unique(self._time)
+        number = np.repeat(np.arange(self._starts.size), np.diff(self._starts, append=group.size))
+        self._key = number << 32 | np.searchsorted(self._times, self._time)
+
+    def running_max(self, value: np.ndarray) -> np.ndarray:
+        """For each entry (in sorted order) the largest value of its group so far."""
+        number = self._key >> 32
+        shift = number << 40
+        return np.maximum.accumulate(value[self._order] + shift) - shift
+
+    def find(self, group: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Sorted position of the newest entry of `group` strictly before a time, -1 where there is none."""
+        number = np.minimum(np.searchsorted(self._names, group), self._names.size - 1)
+        position = np.searchsorted(self._key, number << 32 | np.searchsorted(self._times, before)) - 1
+        found = (self._names[number] == group) & (position >= self._starts[number])
+        return np.where(found, position, -1)
+
+    def time(self, position: np.ndarray) -> np.ndarray:
+        """Time of entries by sorted position; -1 for position -1."""
+        return np.where(position >= 0, self._time[position], -1)
+
+
+class ReleaseOrder:
+    """Logs of releases (whole launch) and acquisitions (current wave)."""
+
+    def __init__(self, geometry: Geometry):
+        self.geometry = geometry
+        self._released = _Log(7)  # place, block, thread, own coverage, block coverage, time, scope
+        self._acquired = _Log(3)  # place, wave lane, time
+        self._released_places: np.ndarray | None = None
+        self._compacted = 0
+
+    def begin_wave(self, wave: Wave) -> None:
+        """No lane has fenced, synchronised or acquired anything yet."""
+        self.wave = wave
+        n = wave.n_lanes
+        self._synced = np.zeros(n, np.int64)  # last barrier or syncwarp of the lane
+        self._own = np.zeros((2, n), np.int64)  # own accesses before this time are fenced, by scope
+        self._block = np.zeros((2, n), np.int64)  # likewise the block's
+        self._last_place = np.full(n, -1, np.int64)
+        self._last_cover = np.zeros(n, np.int64)
+        self._acquired.replace(np.empty((3, 0), np.int64))
+        self._compacted = 0
+
+    def fence(self, lanes: LaneSet, scope: str, time: int) -> None:
+        """A fence of scope "block", "device" or "system"."""
+        where = lanes.lanes
+        for row in (ANY_SCOPE,) if scope == "block" else (ANY_SCOPE, DEVICE_SCOPE):
+            self._own[row, where] = time
+            self._block[row, where] = np.maximum(self._block[row, where], self._synced[where])
+
+    def barrier(self, blocks: np.ndarray | None, time: int) -> None:
+        """Blocks (numbers in the wave; None: all) passed a barrier: each lane shares what all have fenced."""
+        shape = (self.wave.n_blocks, self.geometry.lanes_per_block)
+        which = slice(None) if blocks is None else blocks
+        self._synced.reshape(shape)[which] = time
+        for row in (ANY_SCOPE, DEVICE_SCOPE):
+            own, block = self._own[row].reshape(shape), self._block[row].reshape(shape)
+            block[which] = np.maximum(own[which], block[which]).max(axis=1, keepdims=True)
+
+    def syncwarp(self, lanes: LaneSet, time: int) -> None:
+        """The lanes of each warp in the set met."""
+        where, starts = lanes.lanes, lanes.warp_starts
+        sizes = np.diff(starts, append=lanes.n)
+        self._synced[where] = time
+        for row in (ANY_SCOPE, DEVICE_SCOPE):
+            best = np.maximum.reduceat(np.maximum(self._own[row, where], self._block[row, where]), starts)
+            self._block[row, where] = np.repeat(best, sizes)
+
+    def atomic(self, place: np.ndarray, lanes: LaneSet, time: int) -> None:
+        """Atomics on `place` (a number for the granule, int64 (n,)), lane after lane."""
+        where = lanes.lanes
+        cover = np.maximum(self._own[ANY_SCOPE, where], self._block[ANY_SCOPE, where])
+        fresh = (cover > 0) & ((self._last_place[where] != place) | (self._last_cover[where] != cover))
+        moment = (time << _LANE_BITS) + where
+        chosen = np.flatnonzero(fresh)
+        if chosen.size:
+            lane = where[chosen]
+            block, thread = np.divmod(lane, self.geometry.lanes_per_block)
+            block += self.wave.first_block
+            for row in (ANY_SCOPE, DEVICE_SCOPE):
+                own, others = self._own[row, lane], self._block[row, lane]
+                self._released.append(place[chosen], block, thread, own, others, moment[chosen], row)
+            self._last_place[lane] = place[chosen]
+            self._last_cover[lane] = cover[chosen]
+            self._released_places = None
+        if self._released_places is None:
+            self._released_places = np.unique(self._released.table()[0])
+        if self._released_places.size:
+            seen = np.isin(place, self._released_places)
+            if seen.any():
+                self._acquired.append(place[seen], where[seen], moment[seen])
+                self._compact()
+
+    def _compact(self) -> None:
+        """Keep only the last acquisition of each place by each lane (a spinning lane repeats one)."""
+        table = self._acquired.table()
+        if table.shape[1] < max(_COMPACT_ABOVE, 2 * self._compacted):
+            return
+        newest_first = table[:, ::-1]
+        _, keep = np.unique(newest_first[:2], axis=1, return_index=True)
+        table = newest_first[:, np.sort(keep)[::-1]]
+        self._acquired.replace(table)
+        self._compacted = table.shape[1]
+
+    def ordered(
+        self,
+        old: tuple[np.ndarray, np.ndarray, np.ndarray],
+        lane: np.ndarray,
+        atomic_place: np.ndarray | None = None,
+    ) -> np.ndarray:
+        """Whether earlier accesses happen before what lanes do now.
+
+        Args:
+            old: block (in the grid), thread and instruction time of the earlier accesses, int64 (n,) each.
+            lane: wave lane of the present access, int64 (n,).
+            atomic_place: the granule of each pair, given when the earlier accesses were atomics: an atomic that
+                the thread's own atomic came after is ordered with what the thread then does there.
+        """
+        block, thread, time = old
+        result = np.zeros(lane.size, bool)
+        own_block = lane // self.geometry.lanes_per_block
+        places, acquirers, moments = self._acquired.table()
+        near = np.isin(acquirers // self.geometry.lanes_per_block, np.unique(own_block))
+        places, acquirers, moments = places[near], acquirers[near], moments[near]
+        released = self._released.table()
+        same_block = block == own_block + self.wave.first_block
+        now = np.full(lane.size, np.iinfo(np.int64).max)
+        for place in np.unique(places).tolist():
+            here = places == place
+            by_lane = _Latest(acquirers[here], moments[here])
+            by_block = _Latest(acquirers[here] // self.geometry.lanes_per_block, moments[here])
+            acquired = np.maximum(
+                by_lane.time(by_lane.find(lane, now)),
+                by_block.time(by_block.find(own_block, self._synced[lane] << _LANE_BITS)),
+            )
+            for row, pairs in ((ANY_SCOPE, same_block), (DEVICE_SCOPE, ~same_block)):
+                ask = np.flatnonzero(pairs & (acquired >= 0) & ~result)
+                entries = released[:, (released[0] == place) & (released[6] == row)]
+                if not ask.size or not entries.shape[1]:
+                    continue
+                _, e_block, e_thread, e_own, e_others, e_moment, _ = entries
+                for groups, cover, wanted in (
+                    (e_block, e_others, block),
+                    (e_block << 10 | e_thread, e_own, block << 10 | thread),
+                ):
+                    latest = _Latest(groups, e_moment)
+                    found = latest.find(wanted[ask], acquired[ask])
+                    covered = np.where(found >= 0, latest.running_max(cover)[found], -1)
+                    result[ask] |= time[ask] <= covered
+            if atomic_place is not None:
+                result |= (atomic_place == place) & (time << _LANE_BITS < acquired)
+        return result

@@ -1,0 +1,315 @@
+"""Where lanes wait for each other: block barriers, the grid barrier, and warp synchronisations.
+
+Lanes that arrive together, the usual case, pass at once. Others are parked until everyone they wait for has come, has
+exited, or can no longer come; the last is a hazard, and the lanes are let through so that the run can go on.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from gpukit.machine import warp
+from gpukit.machine.lanes import LaneSet, Wave, per_lane
+from gpukit.machine.program import Barrier, GridSync, WarpSync
+
+if TYPE_CHECKING:
+    from gpukit.machine.counters import Counts
+    from gpukit.machine.hazards import HazardTracker
+    from gpukit.machine.program import Register, Terminator
+
+FULL_MASK = 0xFFFFFFFF
+
+
+@dataclass
+class Parked:
+    """Lanes waiting at the end of a program block, with what they bring (compact; one entry per lane)."""
+
+    lanes: LaneSet
+    block: int
+    operands: tuple[np.ndarray, ...]
+
+    def part(self, keep: np.ndarray) -> Parked:
+        """Those where `keep` (bool (n,)) is true."""
+        return Parked(self.lanes.subset(keep), self.block, tuple(o[keep] for o in self.operands))
+
+
+class Waiting:
+    """The waiting half of a wave's run; the other half gives lanes, registers and `push`."""
+
+    wave: Wave
+    L: LaneSet
+    ends: list[Terminator]
+    registers: list[Register]
+    counts: Counts
+    tracker: HazardTracker | None
+    set: Any
+    assign: Any
+    push: Any
+    flush: Any
+    leave_lockstep: Any
+
+    def __init__(self) -> None:
+        self.alive = self.wave.everyone.n
+        self.alive_in_block = np.full(self.wave.n_blocks, self.wave.geometry.threads_per_block)
+        self.exited: np.ndarray | None = None  # bool (n_lanes,), made at the first exit of only some lanes
+        self.at_barrier: list[Parked] = []
+        self.at_warp_sync: list[Parked] = []
+        self._alive_bits: np.ndarray | None = None
+
+    # --- exits -------------------------------------------------------------------------------------------------
+
+    def exit(self, lanes: LaneSet) -> None:
+        """Lanes are done; those that waited only for them go on."""
+        self.alive -= lanes.n
+        if self.alive == 0:
+            self.alive_in_block[:] = 0
+            return
+        if self.exited is None:
+            self.exited = np.zeros(self.wave.n_lanes, bool)
+        self.exited[lanes.lanes] = True
+        self._alive_bits = None
+        self.alive_in_block = self.alive_in_block - np.bincount(lanes.blocks, minlength=self.wave.n_blocks)
+        if self.at_warp_sync:
+            self.meet_at_warp_sync()
+        if self.at_barrier:
+            self.open_full_barriers(after_exit=True)
+
+    def alive_bits(self) -> np.ndarray:
+        """Bit mask of the lanes that have not exited, one uint32 per warp of the wave."""
+        if self._alive_bits is None:
+            here = np.zeros(self.wave.n_lanes, bool)
+            here[self.wave.everyone.lanes] = True
+            if self.exited is not None:
+                here &= ~self.exited
+            bits = here.reshape(-1, 32).astype(np.uint32) << np.arange(32, dtype=np.uint32)
+            self._alive_bits = np.bitwise_or.reduce(bits, axis=1)
+        return self._alive_bits
+
+    # --- block and grid barriers -------------------------------------------------------------------------------
+
+    def barrier(self, block: int, end: Barrier | GridSync, value: np.ndarray | np.generic | None) -> bool:
+        """The current lanes reach a barrier. True when they pass at once."""
+        lanes = self.L
+        if lanes.n == self.alive and not self.at_barrier:
+            self.passed(end, block, lanes, np.flatnonzero(self.alive_in_block))
+            if isinstance(end, Barrier) and end.reduce is not None:
+                assert value is not None and end.dst is not None
+                self.set(end.dst, self.reduced(end.reduce, lanes, np.broadcast_to(value, (lanes.n,))))
+            return True
+        self.flush()
+        operands = () if value is None else (np.broadcast_to(value, (lanes.n,)),)
+        self.at_barrier.append(Parked(lanes, block, operands))
+        self.open_full_barriers()
+        if self.at_barrier:
+            self.leave_lockstep()
+        return False
+
+    def open_full_barriers(self, after_exit: bool = False) -> None:
+        """Let the blocks go whose every thread that has not exited is at a barrier."""
+        arrived = np.zeros(self.wave.n_blocks, np.int64)
+        for parked in self.at_barrier:
+            arrived += np.bincount(parked.lanes.blocks, minlength=self.wave.n_blocks)
+        full = (arrived == self.alive_in_block) & (arrived > 0)
+        if any(isinstance(self.ends[p.block], GridSync) for p in self.at_barrier) and arrived.sum() < self.alive:
+            return
+        if full.any():
+            self.open_barriers(full, after_exit)
+
+    def open_barriers(self, which: np.ndarray, left_behind: bool) -> None:
+        """Open the barrier of the blocks in `which` (bool (n_blocks,)). `left_behind`: threads were elsewhere and
+        never came. Threads that stand at different barriers are let through together, as hardware does."""
+        going: list[Parked] = []
+        staying: list[Parked] = []
+        for parked in self.at_barrier:
+            keep = which[parked.lanes.blocks]
+            if keep.any():
+                going.append(parked.part(keep))
+            if not keep.all():
+                staying.append(parked.part(~keep))
+        self.at_barrier = staying
+        first_site = np.full(self.wave.n_blocks, -1)
+        torn = np.zeros(self.wave.n_blocks, bool)
+        for parked in going:
+            blocks = parked.lanes.blocks
+            torn[blocks] |= (first_site[blocks] >= 0) & (first_site[blocks] != parked.block)
+            first_site[blocks] = parked.block
+        if left_behind:
+            torn |= which
+        if self.tracker is not None and torn.any():
+            sites = [(self.ends[p.block], p.lanes.subset(torn[p.lanes.blocks])) for p in going]
+            self.tracker.barrier_divergence([(end, lanes) for end, lanes in sites if lanes.n], np.flatnonzero(torn))
+        opened: set[int] = set()
+        for parked in going:
+            new = [b for b in np.unique(parked.lanes.blocks).tolist() if b not in opened]
+            opened.update(new)
+            if new:
+                self.passed(self.ends[parked.block], parked.block, parked.lanes, np.array(new), check_exits=not left_behind)
+        for parked in going:
+            end = self.ends[parked.block]
+            if isinstance(end, Barrier) and end.reduce is not None and end.dst is not None:
+                peers = [p for p in going if p.operands]
+                values = np.concatenate([p.operands[0] for p in peers])
+                order = np.argsort(np.concatenate([p.lanes.lanes for p in peers]), kind="stable")
+                everyone = LaneSet(self.wave, np.sort(np.concatenate([p.lanes.lanes for p in peers])))
+                result = self.reduced(end.reduce, everyone, values[order])
+                self.assign(end.dst, parked.lanes, result[np.searchsorted(everyone.lanes, parked.lanes.lanes)])
+            self.push(end.target, parked.lanes)
+
+    def passed(
+        self, end: Terminator, block: int, lanes: LaneSet, thread_blocks: np.ndarray, check_exits: bool = True
+    ) -> None:
+        """Count a barrier and tell the tracker that what came before it is ordered before what follows."""
+        self.counts.barriers[block] += thread_blocks.size
+        if self.tracker is None:
+            return
+        if isinstance(end, GridSync):
+            self.tracker.grid_sync()
+        else:
+            self.tracker.barrier(thread_blocks)
+        if self.exited is not None and check_exits:
+            short = thread_blocks[self.alive_in_block[thread_blocks] < self.wave.geometry.threads_per_block]
+            if short.size:
+                self.tracker.barrier_with_exited(end, lanes, short, self.exited)
+
+    def reduced(self, how: str, lanes: LaneSet, value: np.ndarray) -> np.ndarray:
+        """syncthreads_count / _and / _or: one int32 per block, spread over its lanes."""
+        true = np.bincount(lanes.blocks[value != 0], minlength=self.wave.n_blocks)
+        if how == "and":
+            true = true == np.bincount(lanes.blocks, minlength=self.wave.n_blocks)
+        elif how == "or":
+            true = true != 0
+        return true.astype(np.int32)[lanes.blocks]
+
+    # --- warp synchronisations ---------------------------------------------------------------------------------
+
+    def warp_sync(self, block: int, end: WarpSync, operands: tuple) -> bool:
+        """The current lanes reach a warp synchronisation. True when all of them pass at once."""
+        lanes = self.L
+        mask = operands[0]
+        if lanes.n == self.alive or not (absent := self.awaited(lanes, mask)).any():
+            results = self.exchange(end, lanes, operands)
+            for register, value in zip(end.dst, results, strict=True):
+                self.set(register, value)
+            return True
+        self.flush()
+        compact = tuple(np.broadcast_to(np.asarray(o), (lanes.n,)) for o in operands)
+        parked = Parked(lanes, block, compact)
+        # Whole warps wait or go: a warp's lanes that are here may belong to different masks.
+        waits = per_lane(lanes, np.bitwise_or.reduceat(absent, lanes.warp_starts)) != 0
+        if not waits.all():
+            self.go_on([parked.part(~waits)])
+        self.at_warp_sync.append(parked.part(waits))
+        self.meet_at_warp_sync()
+        if self.at_warp_sync:
+            self.leave_lockstep()
+        return False
+
+    def awaited(self, lanes: LaneSet, mask: np.ndarray | np.generic) -> np.ndarray:
+        """Per lane of the set: bits of the lanes its mask names that are alive but not in the set (uint32 (n,))."""
+        here = warp.active_bits(lanes)
+        first_warp = lanes.warps[lanes.warp_starts]
+        missing = per_lane(lanes, self.alive_bits()[first_warp] & ~here)
+        return missing & np.asarray(mask).astype(np.uint32)
+
+    def meet_at_warp_sync(self) -> None:
+        """Let parked lanes go whose named lanes have come, at whatever place of the program they stand."""
+        for kind in dict.fromkeys(self.kind_of(p) for p in self.at_warp_sync):
+            peers = [p for p in self.at_warp_sync if self.kind_of(p) == kind]
+            together = merged(self.wave, peers)
+            waits = per_lane(
+                together.lanes,
+                np.bitwise_or.reduceat(
+                    self.awaited(together.lanes, together.operands[0]), together.lanes.warp_starts
+                ),
+            )
+            if (waits != 0).all():
+                continue
+            ready = np.zeros(self.wave.n_lanes, bool)
+            ready[together.lanes.lanes[waits == 0]] = True
+            self.at_warp_sync = [p for p in self.at_warp_sync if self.kind_of(p) != kind]
+            for p in peers:
+                rest = ~ready[p.lanes.lanes]
+                if rest.any():
+                    self.at_warp_sync.append(p.part(rest))
+            self.go_on([p.part(ready[p.lanes.lanes]) for p in peers])
+
+    def kind_of(self, parked: Parked) -> tuple:
+        """Lanes meet only in the same kind of synchronisation of the same type."""
+        end = self.ends[parked.block]
+        assert isinstance(end, WarpSync)
+        return (end.kind, *(o.dtype.str for o in parked.operands))
+
+    def go_on(self, parts: list[Parked]) -> None:
+        """Exchange among parked lanes, give each its results, and send it on."""
+        parts = [p for p in parts if p.lanes.n]
+        if not parts:
+            return
+        together = merged(self.wave, parts)
+        end = self.ends[parts[0].block]
+        assert isinstance(end, WarpSync)
+        results = self.exchange(end, together.lanes, together.operands)
+        for p in parts:
+            own = self.ends[p.block]
+            assert isinstance(own, WarpSync)
+            where = np.searchsorted(together.lanes.lanes, p.lanes.lanes)
+            for register, value in zip(own.dst, results, strict=True):
+                self.assign(register, p.lanes, value[where])
+            self.push(own.target, p.lanes)
+
+    def exchange(self, end: WarpSync, lanes: LaneSet, operands: tuple) -> tuple[np.ndarray, ...]:
+        """The results for `lanes`, with every misuse of the mask told to the tracker."""
+        dtypes = tuple(self.registers[d].dtype for d in end.dst)
+        done = warp.exchange(end.kind, lanes, operands, dtypes)
+        if self.tracker is None:
+            return done.results
+        mask = np.asarray(operands[0]).astype(np.uint32)
+        everyone_here = not isinstance(operands[0], np.ndarray) and int(mask) == FULL_MASK
+        if not (everyone_here and lanes.n == self.wave.n_lanes):
+            per_lane = np.broadcast_to(mask, (lanes.n,))
+            alone = (per_lane >> (lanes.lanes & 31).astype(np.uint32)) & np.uint32(1) == 0
+            if alone.any():
+                self.tracker.mask_excludes_caller(end, lanes.subset(alone), per_lane[alone])
+            here = per_lane(lanes, warp.active_bits(lanes))
+            absent = per_lane & ~here
+            if end.kind == "sync":  # exited lanes do not count: __syncwarp waits for those that are left
+                absent &= per_lane(lanes, self.alive_bits()[lanes.warps[lanes.warp_starts]])
+            if absent.any():
+                which = absent != 0
+                self.tracker.mask_names_absent(end, lanes.subset(which), per_lane[which], absent[which])
+        if done.missing is not None and done.source is not None:
+            named = np.broadcast_to(done.source, (lanes.n,))[done.missing]
+            self.tracker.inactive_source(end, lanes.subset(done.missing), named)
+        if end.kind == "sync":
+            self.tracker.syncwarp(lanes, np.broadcast_to(mask, (lanes.n,)))
+        return done.results
+
+    # --- nobody can go on --------------------------------------------------------------------------------------
+
+    def release_stuck(self) -> bool:
+        """Every lane waits for another: let some through, as hazards. False when no lane waits any more."""
+        if self.at_warp_sync:
+            first = self.kind_of(self.at_warp_sync[0])
+            peers = [p for p in self.at_warp_sync if self.kind_of(p) == first]
+            self.at_warp_sync = [p for p in self.at_warp_sync if self.kind_of(p) != first]
+            self.go_on(peers)
+            return True
+        if self.at_barrier:
+            present = np.zeros(self.wave.n_blocks, bool)
+            for parked in self.at_barrier:
+                present[parked.lanes.blocks] = True
+            self.open_barriers(present, left_behind=True)
+            return True
+        return False
+
+
+def merged(wave: Wave, parts: list[Parked]) -> Parked:
+    """Parked lanes of several places as one, in lane order."""
+    if len(parts) == 1:
+        return parts[0]
+    lanes = np.concatenate([p.lanes.lanes for p in parts])
+    order = np.argsort(lanes, kind="stable")
+    operands = tuple(np.concatenate(column)[order] for column in zip(*(p.operands for p in parts), strict=True))
+    return Parked(LaneSet(wave, lanes[order]), parts[0].block, operands)

@@ -1,0 +1,241 @@
+"""What the terminal and the notebook view share: marks, columns, highlighted source, sentences."""
+
+from __future__ import annotations
+
+import textwrap
+from collections import defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+
+from gpukit.gpus import WARP_SIZE
+from gpukit.report.answers import Place, bank_conflicts, sectors
+from gpukit.report.model import LineReport, Report
+
+if TYPE_CHECKING:
+    from gpukit.machine.hazards import Hazard
+
+# Hazards printed per severity; what is left out is counted.
+LIST_LIMIT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """A hazard or finding with the short mark ("E1", "W2", "N3") that ties it to its line."""
+
+    mark: str
+    hazard: Hazard
+
+
+def remarks(report: Report) -> list[Remark]:
+    """All hazards and findings, errors first, numbered per severity."""
+    groups = (("E", report.errors), ("W", report.warnings), ("N", report.notes))
+    return [
+        Remark(f"{letter}{number}", hazard) for letter, group in groups for number, hazard in enumerate(group, start=1)
+    ]
+
+
+def marks_by_place(report: Report, listed: list[Remark]) -> dict[Place, list[str]]:
+    """The marks that stand at each source line; a hazard between two lines stands at both."""
+    marks = defaultdict(list)
+    for remark in listed:
+        hazard = remark.hazard
+        numbers = dict.fromkeys([hazard.line, *(hazard.lines or ())])
+        for number in numbers:
+            if number:
+                marks[Place(hazard.file or report.file, number)].append(remark.mark)
+    return marks
+
+
+def sentence(report: Report, hazard: Hazard) -> str:
+    """A hazard as text: where, what, what to do, and how often."""
+    where = f"{short_path(hazard.file or report.file)}:{hazard.line}: " if hazard.line else ""
+    message = hazard.message.removeprefix(f"line {hazard.line}: ")
+    if not message.endswith((".", "!", "?")):
+        message += "."
+    if hazard.advice and hazard.advice not in message:
+        message += f" Fix: {hazard.advice}"
+    times = f", {hazard.count:,} times" if hazard.count and hazard.count > 1 else ""
+    return f"{where}{message} [{hazard.kind}{times}]"
+
+
+def summary(report: Report) -> str:
+    """How many errors and warnings there are, in words."""
+    if not report.hazards_checked:
+        return "hazards were not looked for"
+    counts = [
+        f"{len(group)} {noun}{'' if len(group) == 1 else 's'}"
+        for noun, group in (("error", report.errors), ("warning", report.warnings))
+        if group
+    ]
+    return " and ".join(counts) if counts else "no hazards found"
+
+
+def shape(dimensions: tuple[int, int, int]) -> str:
+    """(4, 2, 1) as "4 x 2", (256, 1, 1) as "256"."""
+    used = max((axis for axis, size in enumerate(dimensions) if size != 1), default=0) + 1
+    return " x ".join(f"{size:,}" for size in dimensions[:used])
+
+
+def title(report: Report) -> str:
+    """The launch in one line."""
+    shared = f", {report.shared_bytes:,} bytes of shared memory per block" if report.shared_bytes else ""
+    return (
+        f"grid {shape(report.grid)}, block {shape(report.block)}: {report.threads:,} threads in {report.warps:,} warps"
+        f"{shared}; {report.level} level, {report.seconds:.2f} s on the CPU machine"
+    )
+
+
+def arguments(report: Report) -> str:
+    """The launch's arguments in one line, '' when there are none."""
+    return ", ".join(_argument(argument) for argument in report.arguments)
+
+
+def _argument(argument: dict) -> str:
+    size = argument.get("shape")
+    kind = str(argument.get("dtype", ""))
+    if size is not None and len(size):
+        kind += "[" + ", ".join(str(n) for n in size) + "]"
+    elif "value" in argument:
+        kind += f" = {argument['value']}"
+    return f"{argument.get('name', '?')}: {kind}"
+
+
+def short_path(file: str) -> str:
+    """The file's name alone: reports are read next to the file."""
+    return PurePath(file).name or file
+
+
+# --- columns of the annotated source ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A number per source line. A heading has two lines; `text(line, number_format)` is '' where it is zero."""
+
+    heading: tuple[str, str]
+    short_heading: tuple[str, str]
+    help: str
+    text: Callable[[LineReport, Callable[[int | float], str]], str]
+
+
+NumberFormat = Callable[[int | float], str]
+
+
+def exact(number: int | float) -> str:
+    return f"{number:,}"
+
+
+def compact(number: int | float) -> str:
+    """Three significant figures with k, M, G: 227,328 as 227k."""
+    for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
+        if number >= limit:
+            scaled = number / (1e3 if unit == "k" else limit)
+            return f"{scaled:.3g}{unit}" if scaled < 999.5 else f"{scaled:.0f}{unit}"
+    return f"{number:,}"
+
+
+def _requests(line: LineReport) -> int | float:
+    return line.counters.get("global_load_requests", 0) + line.counters.get("global_store_requests", 0)
+
+
+def _lanes_text(line: LineReport, number_format: NumberFormat) -> str:
+    return "" if line.active_lanes is None else f"{line.active_lanes:.1f}"
+
+
+def _requests_text(line: LineReport, number_format: NumberFormat) -> str:
+    return number_format(_requests(line)) if _requests(line) else ""
+
+
+def _sectors_text(line: LineReport, number_format: NumberFormat) -> str:
+    return f"{sectors(line) / _requests(line):.1f}" if _requests(line) else ""
+
+
+def _conflicts_text(line: LineReport, number_format: NumberFormat) -> str:
+    conflicts = bank_conflicts(line.counters)
+    return number_format(conflicts) if conflicts else ""
+
+
+def _atomics_text(line: LineReport, number_format: NumberFormat) -> str:
+    atomics = line.counters.get("global_atomics", 0) + line.counters.get("shared_atomics", 0)
+    return number_format(atomics) if atomics else ""
+
+
+def _branches_text(line: LineReport, number_format: NumberFormat) -> str:
+    branches = line.counters.get("branches", 0)
+    if not branches:
+        return ""
+    return f"{number_format(line.counters.get('divergent_branches', 0))}/{number_format(branches)}"
+
+
+COLUMNS = (
+    Column(
+        ("lanes", f"of {WARP_SIZE}"), ("lanes", f"/{WARP_SIZE}"), "mean lanes at work per warp instruction", _lanes_text
+    ),
+    Column(("global", "requests"), ("global", "req."), "warp loads and stores of global memory", _requests_text),
+    Column(("sectors", "/request"), ("sect.", "/req."), "32-byte sectors per global request", _sectors_text),
+    Column(("bank", "conflicts"), ("bank", "conf."), "extra shared-memory wavefronts", _conflicts_text),
+    Column(("atomic", "requests"), ("atomic", "req."), "warp atomics, global and shared", _atomics_text),
+    Column(
+        ("split /", "branches"),
+        ("split/", "branches"),
+        "warp branches whose lanes went both ways / all",
+        _branches_text,
+    ),
+)
+
+
+def columns(report: Report) -> list[Column]:
+    """The columns in which any line of this report has something to show."""
+    return [column for column in COLUMNS if any(column.text(line, exact) for line in report.lines)]
+
+
+def work_shares(report: Report) -> dict[Place, tuple[float, float]]:
+    """Per line (share of the kernel's warp instructions, part of the lanes at work in them), both from 0 to 1."""
+    total = sum(line.counters.get("warp_instructions", 0) for line in report.lines)
+    return {
+        Place(line.file, line.number): (
+            line.counters.get("warp_instructions", 0) / total,
+            (line.active_lanes or 0) / WARP_SIZE,
+        )
+        for line in report.lines
+        if total and line.counters.get("warp_instructions", 0)
+    }
+
+
+# --- source text -----------------------------------------------------------------------------------------------------
+
+Token = tuple[str, str]  # (style: "", "keyword", "comment", "number" or "string"; text)
+
+
+def source_tokens(lines: list[LineReport]) -> list[list[Token]]:
+    """The lines' text without common indentation, each as styled pieces."""
+    code = textwrap.dedent("\n".join(line.text.rstrip().expandtabs(4) for line in lines))
+    language = "cuda" if lines and PurePath(lines[0].file).suffix in (".cu", ".cuh", ".h") else "python"
+    result: list[list[Token]] = [[]]
+    for style, text in _tokens(code, language):
+        first, *rest = text.split("\n")
+        if first:
+            result[-1].append((style, first))
+        for piece in rest:
+            result.append([(style, piece)] if piece else [])
+    return result[: len(lines)] + [[] for _ in range(len(lines) - len(result))]
+
+
+def _tokens(code: str, language: str) -> list[Token]:
+    # rich brings pygments; it has no types of its own and is not needed before a report is shown.
+    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
+    from pygments.token import Comment, Keyword, Number, Operator, String  # type: ignore[import-untyped]
+
+    styles = (
+        (Comment, "comment"),
+        (Keyword, "keyword"),
+        (Operator.Word, "keyword"),
+        (Number, "number"),
+        (String, "string"),
+    )
+    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    return [
+        (next((style for parent, style in styles if kind in parent), ""), text) for kind, text in lexer.get_tokens(code)
+    ]

@@ -1,0 +1,184 @@
+"""The report in a terminal or a pipe (rich). Words carry the meaning, colour only repeats it."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from gpukit.gpus import DEFAULT_GPU
+from gpukit.report import answers, layout
+from gpukit.report.answers import Place
+from gpukit.report.model import Report
+
+if TYPE_CHECKING:
+    from gpukit.report.layout import Remark, Token
+
+TEXT_WIDTH = 100
+COMPACT_BELOW = 110  # narrower terminals get 227k instead of 227,328 in the source table
+MARKS_PER_LINE = 2
+
+# Backgrounds of their own, so that they read on a light and on a dark terminal alike.
+STATE_STYLES = {answers.OK: "", answers.INFO: "", answers.LOOK: "black on bright_yellow"}
+MARK_STYLES = {"E": "bold white on red", "W": "black on bright_yellow", "N": "reverse"}
+TOKEN_STYLES = {"keyword": "bold", "comment": "dim", "number": "cyan", "string": "green", "": ""}
+
+
+def to_text(report: Report, width: int = TEXT_WIDTH, gpu: str = DEFAULT_GPU) -> str:
+    """The terminal view as plain text: no colour codes, no trailing blanks."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    console.print(render(report, width, gpu))
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def show(report: Report, console: Console, gpu: str = DEFAULT_GPU, times: int = 1, hazards_only: bool = False) -> None:
+    """Print the report for the console's width.
+
+    `times` is how many identical launches it stands for; `hazards_only` leaves out counters, source and notes.
+    """
+    console.print(render(report, console.width, gpu, times, hazards_only), highlight=False)
+
+
+def render(
+    report: Report, width: int, gpu: str = DEFAULT_GPU, times: int = 1, hazards_only: bool = False
+) -> RenderableType:
+    """Answers first, then the annotated source, then hazards and findings as sentences."""
+    listed = layout.remarks(report)
+    parts: list[RenderableType] = [_heading(report, times)]
+    if hazards_only:
+        parts += _remark_lists([remark for remark in listed if remark.hazard.severity != "note"], report)
+        return Group(*parts)
+    parts.append(_answers(report, gpu))
+    first = answers.look_first(report, gpu)
+    if first is not None:
+        parts.append(_look_first(report, *first))
+    if report.lines:
+        parts.append(_source(report, listed, width))
+    parts += _remark_lists(listed, report)
+    if report.output:
+        shown = report.output[: layout.LIST_LIMIT]
+        left = len(report.output) - len(shown)
+        lines = [*shown, *([f"... and {left:,} more lines"] if left else [])]
+        parts.append(Group(Text("\nPrinted by the kernel", style="bold"), *(Text(f"  {line}") for line in lines)))
+    return Group(*parts)
+
+
+def _heading(report: Report, times: int) -> RenderableType:
+    head = Text()
+    head.append(report.kernel, style="bold")
+    head.append(f"  {layout.short_path(report.file)}")
+    if times > 1:
+        head.append(f"  ({times:,} identical launches)")
+    head.append("  ")
+    style = MARK_STYLES["E"] if report.errors else MARK_STYLES["W"] if report.warnings else ""
+    head.append(f" {layout.summary(report)} " if style else layout.summary(report), style=style)
+    lines = [head, Text(layout.title(report))]
+    if report.arguments:
+        lines.append(Text(layout.arguments(report)))
+    return Group(*lines)
+
+
+def _answers(report: Report, gpu: str) -> RenderableType:
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0), pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for answer in answers.answers(report, gpu):
+        style = STATE_STYLES[answer.state]
+        word = answer.verdict.upper() if answer.state == answers.LOOK else answer.verdict
+        proof = Text(answer.proof)
+        if answer.place is not None:
+            proof.append("; ")
+            proof.append(f"look at {_where(report, answer.place)}", style="bold")
+        table.add_row(Text(answer.question), Text(f" {word} " if style else f" {word}", style=style), proof)
+    return Padding(table, (1, 0, 0, 0))
+
+
+def _look_first(report: Report, place: Place, reason: str) -> RenderableType:
+    text = Text("\nLook first at ", style="bold")
+    text.append(f"{_where(report, place)}: {reason}", style="bold")
+    source = next((line.text.strip() for line in report.lines if Place(line.file, line.number) == place), "")
+    if source:
+        text.append(f"\n    {source}")
+    return text
+
+
+def _where(report: Report, place: Place) -> str:
+    return f"line {place.line}" if place.file == report.file else f"{layout.short_path(place.file)}:{place.line}"
+
+
+def _source(report: Report, listed: list[Remark], width: int) -> RenderableType:
+    narrow = width < COMPACT_BELOW
+    number_format = layout.compact if narrow else layout.exact
+    shown = layout.columns(report)
+    headings = [column.short_heading if narrow else column.heading for column in shown]
+    cells = [[column.text(line, number_format) for column in shown] for line in report.lines]
+    marks = layout.marks_by_place(report, listed)
+    at_lines = [marks.get(Place(line.file, line.number), []) for line in report.lines]
+
+    mark_width = max((len(_short_marks(names)) for names in at_lines), default=0)
+    number_width = max(len("line"), *(len(str(line.number)) for line in report.lines))
+    column_widths = [
+        max(len(text) for text in (*heading, *(row[place] for row in cells))) for place, heading in enumerate(headings)
+    ]
+    source = layout.source_tokens(report.lines)
+    used = number_width + 1 + sum(size + 1 for size in column_widths) + (mark_width + 1 if mark_width else 0)
+    longest = max((sum(len(text) for _, text in tokens) for tokens in source), default=0)
+    source_width = max(20, min(longest + 1, width - used))
+
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, collapse_padding=True, header_style="dim")
+    if mark_width:
+        table.add_column(width=mark_width, no_wrap=True)
+    table.add_column("\nline", justify="right", width=number_width, no_wrap=True, style="dim")
+    table.add_column("\nsource", width=source_width, no_wrap=True, overflow="ellipsis")
+    for heading, size in zip(headings, column_widths, strict=True):
+        table.add_column("\n".join(heading), justify="right", width=size, no_wrap=True)
+
+    file = report.file
+    for line, tokens, names, row in zip(report.lines, source, at_lines, cells, strict=True):
+        if line.file != file:
+            file = line.file
+            blank = [Text("")] if mark_width else []
+            table.add_row(*blank, Text(""), Text(f"--- {layout.short_path(file)}", style="dim"), *[""] * len(shown))
+        front = [_marks_text(names)] if mark_width else []
+        table.add_row(*front, str(line.number), _source_text(tokens), *row)
+    return Padding(table, (1, 0, 0, 0))
+
+
+def _source_text(tokens: list[Token]) -> Text:
+    return Text.assemble(*((text, TOKEN_STYLES[style]) for style, text in tokens))
+
+
+def _short_marks(names: list[str]) -> str:
+    more = f"+{len(names) - MARKS_PER_LINE}" if len(names) > MARKS_PER_LINE else ""
+    return " ".join(names[:MARKS_PER_LINE]) + more
+
+
+def _marks_text(names: list[str]) -> Text:
+    text = Text(_short_marks(names))
+    for letter, style in MARK_STYLES.items():
+        text.highlight_regex(rf"{letter}\d+", style)
+    return text
+
+
+def _remark_lists(listed: list[Remark], report: Report) -> list[RenderableType]:
+    parts: list[RenderableType] = []
+    for letter, heading in (("E", "Errors"), ("W", "Warnings"), ("N", "Findings")):
+        group = [remark for remark in listed if remark.mark[0] == letter]
+        if not group:
+            continue
+        table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
+        table.add_column(no_wrap=True)
+        table.add_column(overflow="fold")
+        for remark in group[: layout.LIST_LIMIT]:
+            table.add_row(Text(remark.mark, style=MARK_STYLES[letter]), Text(layout.sentence(report, remark.hazard)))
+        left = len(group) - layout.LIST_LIMIT
+        if left > 0:
+            table.add_row("", Text(f"... and {left:,} more"))
+        parts += [Text(f"\n{heading}", style="bold"), table]
+    return parts

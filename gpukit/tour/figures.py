@@ -1,0 +1,139 @@
+"""The tour's figures: each answers one question, which its title states as a sentence.
+
+The colours are from Okabe and Ito's palette, told apart with any kind of colour vision, and only repeat what words say.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from gpukit.tour.launches import Step
+from gpukit.tour.matrix import Matrix
+
+BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#767676"
+INK = "#222222"
+DPI = 150
+
+
+def _figure(
+    title: str, columns: int, height: float = 3.6, widths: list[float] | None = None
+) -> tuple[Figure, list[Axes]]:
+    figure = Figure(figsize=(9, height), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(figure)
+    figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
+    axes = figure.subplots(1, columns, width_ratios=widths, squeeze=False)[0]
+    for axis in axes:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.spines[["left", "bottom"]].set_color(GREY)
+        axis.tick_params(colors=INK, labelsize=10, length=0)
+    return figure, list(axes)
+
+
+def _bars(axis: Axes, names: list[str], values: list, colours: list[str], label: str, form: str = "{:,.0f}") -> None:
+    """Horizontal bars, first on top, each with its number at its end."""
+    axis.barh(range(len(names)), values, color=colours, height=0.62)
+    axis.set_yticks(range(len(names)), names)
+    axis.invert_yaxis()
+    axis.set_xlim(0, max(values) * 1.28)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    axis.set_title(label, loc="left", fontsize=10.5, color=INK)
+    for place, value in enumerate(values):
+        axis.text(value, place, "  " + form.format(value), va="center", fontsize=10, color=INK)
+
+
+def branches(steps: list[Step], path: Path) -> None:
+    """Active lanes of every source line that ran, for the branch per lane and the branch per warp."""
+    figure, axes = _figure(
+        "A branch that splits a warp runs both sides, each with half of the 32 lanes", len(steps), 3.4
+    )
+    for axis, step, colour in zip(axes, steps, (ORANGE, GREEN), strict=True):
+        lines = [line for line in step.report.lines if line.active_lanes is not None]
+        lanes = [line.active_lanes for line in lines]
+        names = [line.text.strip() for line in lines]
+        _bars(axis, names, lanes, [colour] * len(lines), f"{step.name}: active lanes", "{:.0f}")
+        axis.tick_params("y", labelfontfamily="monospace", labelsize=9)
+    figure.savefig(path)
+
+
+def reads(steps: list[Step], path: Path) -> None:
+    """Sectors per warp load for each pattern, and how much of what moves is used."""
+    figure, (sectors, used) = _figure("Lanes that read side by side need 4 sectors; scattered lanes need 32", 2)
+    names = [step.name for step in steps]
+    loads = [step["global_load_sectors"] / step["global_load_requests"] for step in steps]
+    colours = [GREEN if value <= 4 else ORANGE for value in loads]
+    _bars(sectors, names, loads, colours, "32-byte sectors per load request", "{:.1f}")
+    marked = [(place, step) for place, step in enumerate(steps) if step.hardware]
+    readings = [s.hardware["global_load_sectors"] / s.hardware["global_load_requests"] for _, s in marked if s.hardware]
+    sectors.plot(readings, [place for place, _ in marked], "|", color=INK, markersize=17, markeredgewidth=2)
+    sectors.set_xlabel("black marks: the same load on an H200", fontsize=9, color=INK)
+    _bars(
+        used, names, [100 * step["load_efficiency"] for step in steps], colours, "bytes used of bytes moved", "{:.0f} %"
+    )
+    used.set_yticks([])
+    figure.savefig(path)
+
+
+def reductions(steps: list[Step], path: Path) -> None:
+    """What each rung of the ladder repairs."""
+    figure, axes = _figure("Sum of 2^20 integers: 'compact' cures divergence, 'sequential' cures sectors", 3, 3.2)
+    names = [step.name for step in steps]
+    panels = (
+        ("divergent_branches", "divergent branches"),
+        ("global_load_requests", "global load requests"),
+        ("global_load_sectors", "global load sectors"),
+    )
+    for axis, (counter, label) in zip(axes, panels, strict=True):
+        _bars(axis, names, [step[counter] for step in steps], [ORANGE, BLUE, GREEN], label)
+        if counter != "divergent_branches":
+            readings = [step.hardware[counter] for step in steps if step.hardware]
+            axis.plot(readings, range(len(steps)), "|", color=INK, markersize=22, markeredgewidth=2)
+            axis.set_xlabel("black marks: H200", fontsize=9, color=INK)
+        if axis is not axes[0]:
+            axis.set_yticks([])
+    figure.savefig(path)
+
+
+def sparse_products(steps: list[Step], matrix: Matrix, path: Path) -> None:
+    """Row lengths of one warp, and what the two kernels cost."""
+    lengths = matrix.row_lengths
+    longest = int(lengths.argmax())
+    first = longest // 32 * 32
+    rows = np.arange(first, min(first + 32, matrix.rows))
+    title = f"One thread per row: 31 lanes wait for the word '{matrix.words[longest]}'"
+    figure, (warp, requests, sectors) = _figure(title, 3, 3.6, [1.5, 1, 1])
+    warp.bar(np.arange(rows.size), lengths[rows], color=[ORANGE if row == longest else BLUE for row in rows], width=0.8)
+    warp.set_yscale("log")
+    warp.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    warp.set_title(
+        f"non-zeros per row, rows {rows[0]:,} to {rows[-1]:,} (one warp)", loc="left", fontsize=10.5, color=INK
+    )
+    warp.set_xlabel("lane", fontsize=10, color=INK)
+    warp.annotate(
+        f"'{matrix.words[longest]}': {lengths[longest]:,}",
+        (longest - first, lengths[longest]),
+        xytext=(-8, 0),
+        textcoords="offset points",
+        ha="right",
+        va="center",
+        fontsize=10,
+        color=INK,
+    )
+    names = [step.name.removeprefix("one ") for step in steps]
+    _bars(
+        requests,
+        names,
+        [s["active_lanes_per_instruction"] for s in steps],
+        [ORANGE, GREEN],
+        "active lanes of 32",
+        "{:.1f}",
+    )
+    _bars(sectors, names, [step["global_load_sectors"] for step in steps], [ORANGE, GREEN], "global load sectors")
+    sectors.set_yticks([])
+    figure.savefig(path)

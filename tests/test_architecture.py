@@ -1,0 +1,94 @@
+"""What may import what. The walls stand between packages that have different reasons to change."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "gpukit"
+MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
+FRONTENDS = PACKAGE / "machine" / "frontends"
+HARDWARE = sorted(p for p in (PACKAGE / "machine").rglob("*.py") if FRONTENDS not in p.parents)
+
+
+def imported(path: Path) -> set[str]:
+    """Full names of the modules that a file imports, wherever in the file."""
+    package = path.relative_to(ROOT).with_suffix("").parts[:-1]
+    names = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = list(package[: len(package) - node.level + 1]) if node.level else []
+            module = ".".join([*base, node.module] if node.module else base)
+            names |= {module} | {f"{module}.{alias.name}" for alias in node.names}
+    return names
+
+
+def relative(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_the_walls_have_two_sides():
+    assert len(HARDWARE) > 5
+    assert len(MODULES) - len(HARDWARE) > 20
+
+
+@pytest.mark.parametrize("path", MODULES, ids=relative)
+def test_gpukit_knows_nothing_of_its_users(path):
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert not roots & {"labs", "tests", "slides"}
+
+
+@pytest.mark.parametrize("path", HARDWARE, ids=relative)
+def test_the_hardware_half_knows_nothing_of_source_languages(path):
+    names = imported(path)
+    assert not [name for name in names if name.startswith("gpukit.machine.frontends")]
+    roots = {name.split(".")[0] for name in names}
+    assert not roots & {"ast", "inspect", "numba", "numba_cuda"}
+    inside = {name for name in names if name.split(".")[0] == "gpukit"}
+    assert all(name == "gpukit" or name.startswith(("gpukit.machine", "gpukit.errors")) for name in inside)
+
+
+@pytest.mark.parametrize(
+    "path", [p for p in MODULES if p.parent != PACKAGE or p.name not in ("cli.py", "doctor.py")], ids=relative
+)
+def test_the_core_uses_nothing_that_only_some_systems_have(path):
+    roots = {name.split(".")[0] for name in imported(path)}
+    assert not roots & {"resource", "fcntl", "termios", "pwd", "grp", "signal", "multiprocessing", "threading"}
+
+
+def run_without(modules: str, program: str) -> subprocess.CompletedProcess:
+    """Run a program in a Python where importing any of `modules` fails."""
+    block = f"import sys\nfor name in {modules.split()!r}:\n    sys.modules[name] = None\n"
+    return subprocess.run(
+        [sys.executable, "-c", block + program], cwd=ROOT, capture_output=True, text=True, timeout=120
+    )
+
+
+def test_the_machine_needs_nothing_but_numpy(tmp_path):
+    kernel = tmp_path / "twice.py"
+    kernel.write_text(
+        "from numba import cuda\n\n@cuda.jit\ndef twice(x):\n    i = cuda.grid(1)\n"
+        "    if i < x.size:\n        x[i] *= 2\n"
+    )
+    program = (
+        "import numpy as np\nimport gpukit\n"
+        f"kernel = gpukit.load({str(kernel)!r})['twice']\n"
+        "x = np.arange(5)\n"
+        "report = gpukit.profile(kernel, 1, 32, x)\n"
+        "assert x.tolist() == [0, 2, 4, 6, 8], x\n"
+        "assert report.counters['global_load_requests'] == 1\n"
+    )
+    done = run_without("numba numba_cuda scipy rich click matplotlib cupy torch", program)
+    assert done.returncode == 0, done.stderr
+
+
+def test_importing_gpukit_is_quick_and_light():
+    heavy = "numba scipy matplotlib rich click"
+    program = f"import gpukit, sys\nprint(*[name for name in {heavy.split()!r} if name in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout.strip()) == (0, ""), done.stderr
