@@ -268,13 +268,14 @@ def _launch(
 ) -> Report:
     import gpukit
     from gpukit import argspecs
+    from gpukit.machine.frontends.python import source
     from gpukit.progress import launch_progress
 
     kernels = gpukit.load(file)
     if name not in kernels:
         known = ", ".join(kernels) or "none"
         raise GpukitError(f"{file} has no kernel {name!r}; its kernels: {known}.")
-    kernel = kernels[name]
+    kernel = source.of(kernels[name])
     try:
         parameters = [parameter.arg for parameter in kernel.tree.args.args]
         values = argspecs.arrange([argspecs.parse(spec) for spec in specs], parameters, kernel.defaults)
@@ -292,7 +293,7 @@ def _run_script(script: str, arguments: Sequence[str], mode: str) -> int:
 
     if not Path(script).is_file():
         raise GpukitError(f"there is no file {script}; give the path of a Python script or FILE.py:KERNEL.")
-    return standin.run_script(script, arguments, mode=mode)
+    return standin.run_script(script, [script, *arguments], mode=mode)
 
 
 def _kernel_files(paths: Iterable[Path]) -> list[Path]:
@@ -311,7 +312,7 @@ def _console() -> Console:
 
     from gpukit.report.terminal import TEXT_WIDTH
 
-    return Console() if sys.stdout.isatty() else Console(width=int(os.environ.get("COLUMNS") or TEXT_WIDTH))
+    return Console() if sys.stdout.isatty() else Console(width=TEXT_WIDTH)
 
 
 def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: str, hazards_only: bool) -> None:
@@ -328,7 +329,10 @@ def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: 
 
     from gpukit.report import terminal
 
-    terminal.show(report, _console(), gpu, hazards_only=hazards_only)
+    if sys.stdout.isatty():
+        terminal.show(report, _console(), gpu, hazards_only=hazards_only)
+    else:
+        click.echo(terminal.to_text(report, gpu=gpu, hazards_only=hazards_only))
 
 
 def _write(file: str, text: str) -> None:

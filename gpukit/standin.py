@@ -23,7 +23,7 @@ import runpy
 import sys
 import traceback
 import types as python_types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -232,7 +232,7 @@ def run_script(
         print(f"gpukit: there is no script {script}", file=sys.stderr)
         return 2
     watcher = _WATCHERS[mode]()
-    before = (sys.argv[:], sys.path[:], sys.modules.get("__main__"))
+    argv_before, path_before = sys.argv, sys.path[:]
     sys.argv = list(argv) if argv else [str(script)]
     sys.path.insert(0, str(path.resolve().parent))
     launcher = launching.use(watcher.launch)
@@ -241,7 +241,7 @@ def run_script(
             status = _run_main(path)
     finally:
         launching.use(launcher)
-        sys.argv[:], sys.path[:] = before[0], before[1]
+        sys.argv, sys.path[:] = argv_before, path_before
     return watcher.finish(status, out or sys.stdout)
 
 
@@ -255,17 +255,17 @@ def _run_main(path: Path) -> int:
         print("gpukit: interrupted", file=sys.stderr)
         return 130
     except GpukitError as error:
-        print(f"gpukit: {_with_place(error, path)}", file=sys.stderr)
+        print(f"gpukit: {_with_place(error)}", file=sys.stderr)
         return 1
     except ModuleNotFoundError as error:
         advice = _MISSING.get((error.name or "").split(".")[0])
         if advice is None:
-            return _show_traceback(error, path)
-        place = _last_frame(error, path)
+            return _show_traceback(error)
+        place = _last_frame(error)
         print(f"gpukit: {f'{place.filename}:{place.lineno}: ' if place else ''}{advice}", file=sys.stderr)
         return 1
     except BaseException as error:
-        return _show_traceback(error, path)
+        return _show_traceback(error)
     finally:
         sys.stdout.flush()
     return 0
@@ -288,36 +288,33 @@ def _exit_status(code: Any) -> int:
     return 1
 
 
-def _user_frames(error: BaseException, script: Path) -> list[traceback.FrameSummary]:
-    """The frames of the traceback from the script on, without gpukit's own."""
+def _users(frames: Iterable[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+    """The frames without gpukit's own and those of Python's import and run machinery."""
     own = os.path.dirname(os.path.abspath(__file__)) + os.sep
-    frames = traceback.extract_tb(error.__traceback__)
-    starts = [i for i, frame in enumerate(frames) if frame.filename == str(script)]
-    return [frame for frame in frames[starts[0] if starts else len(frames) :] if not frame.filename.startswith(own)]
+    return [frame for frame in frames if not frame.filename.startswith((own, "<frozen "))]
 
 
-def _last_frame(error: BaseException, script: Path) -> traceback.FrameSummary | None:
-    frames = [frame for frame in _user_frames(error, script) if not frame.filename.startswith("<frozen")]
+def _last_frame(error: BaseException) -> traceback.FrameSummary | None:
+    frames = _users(traceback.extract_tb(error.__traceback__))
     return frames[-1] if frames else None
 
 
-def _with_place(error: GpukitError, script: Path) -> str:
+def _with_place(error: GpukitError) -> str:
     """The error's sentence, with the script's file and line in front if it names no place of its own."""
-    place = _last_frame(error, script)
+    place = _last_frame(error)
     if error.file is None and place is not None:
         return f"{place.filename}:{place.lineno}: {error}"
     return str(error)
 
 
-def _show_traceback(error: BaseException, script: Path) -> int:
+def _show_traceback(error: BaseException) -> int:
     """Print what Python prints for an uncaught exception, but only the user's frames; returns status 1."""
-    shown = traceback.TracebackException.from_exception(error)
-    frames = _user_frames(error, script)
-    if frames:
-        shown.stack = traceback.StackSummary.from_list(frames)
-    else:
-        shown.stack = traceback.StackSummary.from_list([])
-    sys.stderr.write("".join(shown.format()))
+    shown: traceback.TracebackException | None
+    shown = first = traceback.TracebackException.from_exception(error)
+    while shown is not None:
+        shown.stack = traceback.StackSummary.from_list(_users(shown.stack))
+        shown = shown.__cause__ or shown.__context__
+    sys.stderr.write("".join(first.format()))
     return 1
 
 
@@ -352,10 +349,13 @@ class _Reporter(_Runner):
 
     def launch(self, kernel: Any, grid: tuple, block: tuple, args: tuple, shared_bytes: int) -> None:
         import gpukit
+        from gpukit.progress import launch_progress
 
-        report = gpukit.profile(kernel, grid, block, *args, shared_bytes=shared_bytes, hazards=self.hazards)
-        for line in report.output:
-            print(line)
+        with launch_progress(kernel.__name__) as progress:
+            report = gpukit.profile(
+                kernel, grid, block, *args, shared_bytes=shared_bytes, hazards=self.hazards, progress=progress
+            )
+        sys.stdout.write("".join(report.output))
         self.add(report)
 
     def add(self, report: Any) -> None:

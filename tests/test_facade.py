@@ -187,7 +187,7 @@ def test_device_arrays_and_hints_are_unwrapped(launches):
     touch[1, 1](cuda.InOut(host))
     touch[1, 1](cuda.In(host))
     passed = [args[0] for *_, args, _ in launches]
-    assert passed[0] is device.__gpukit_array__
+    assert passed[0] is device
     assert passed[1] is host
     assert passed[2] is not host and (passed[2] == host).all()
 

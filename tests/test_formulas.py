@@ -37,10 +37,15 @@ def sectors_one_by_one(address, width: int, lanes: LaneSet) -> int:
     return total
 
 
-def wavefronts_one_by_one(address, width: int, lanes: LaneSet) -> tuple[int, int]:
-    lanes_per_phase = {8: 16, 16: 8}.get(width, 32)
+def wavefronts_one_by_one(address, width: int, lanes: LaneSet, load: bool = True) -> tuple[int, int]:
     wavefronts = phases = 0
     for accesses in by_warp(address, lanes).values():
+        lanes_per_phase = {8: 16, 16: 8}.get(width, 32)
+        where_is = dict(accesses)
+        for apart in (1, 2):  # a wide load whose neighbours all want the same takes half the phases
+            pairs = [(where, where_is.get(place ^ apart, where)) for place, where in accesses]
+            if load and width in (8, 16) and all(mine == its for mine, its in pairs):
+                lanes_per_phase = {8: 32, 16: 16}[width]
         for first in range(0, WARP, lanes_per_phase):
             words_of_bank: dict[int, set[int]] = {}
             for place, where in accesses:
@@ -68,11 +73,14 @@ def accesses(draw, widths, aligned: bool, base: int):
     width = draw(st.sampled_from(widths))
     unit = width if aligned else 1
     start = base + unit * draw(st.integers(0, 64))
-    shape = draw(st.sampled_from(["scalar", "stride", "near", "far"]))
+    shape = draw(st.sampled_from(["scalar", "stride", "repeats", "near", "far"]))
     if shape == "scalar":
         return np.int64(start), width, lanes
     if shape == "stride":
         return start + unit * draw(st.integers(-40, 40)) * lanes.lanes + (unit * 40 * lanes.wave.n_lanes), width, lanes
+    if shape == "repeats":
+        group = draw(st.sampled_from([2, 4, 8]))
+        return start + unit * draw(st.integers(0, 9)) * (lanes.lanes // group), width, lanes
     reach = 60 if shape == "near" else 1 << 30
     offsets = draw(st.lists(st.integers(0, reach), min_size=lanes.n, max_size=lanes.n))
     return start + unit * np.array(offsets, np.int64), width, lanes
@@ -88,9 +96,9 @@ def test_sectors_of_aligned_elements_agree_with_brute_force(access):
     assert count_sectors(*access) == sectors_one_by_one(*access)
 
 
-@given(accesses(widths=[1, 2, 4, 8, 16], aligned=True, base=0))
-def test_wavefronts_of_aligned_elements_agree_with_brute_force(access):
-    assert count_wavefronts(*access) == wavefronts_one_by_one(*access)
+@given(accesses(widths=[1, 2, 4, 8, 16], aligned=True, base=0), st.booleans())
+def test_wavefronts_of_aligned_elements_agree_with_brute_force(access, load):
+    assert count_wavefronts(*access, load=load) == wavefronts_one_by_one(*access, load)
 
 
 @given(accesses(widths=[3, 5, 6, 7, 9, 10, 12], aligned=False, base=0))

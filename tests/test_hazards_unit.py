@@ -141,11 +141,10 @@ class Rig:
 
     def where(self, name: str, index, lanes: LaneSet, byte: int = 0):
         memory = self.memory(name)
-        if np.ndim(index) == 0 and (self.roots[self.index(name)].space == GLOBAL or self.wave.n_blocks == 1):
-            if self.roots[self.index(name)].space != LOCAL:
-                return memory, np.int64(int(index) * self.dtype.itemsize + byte)
-        offset = np.broadcast_to(np.asarray(index, np.int64) * self.dtype.itemsize + byte, (lanes.n,))
         space = self.roots[self.index(name)].space
+        if np.ndim(index) == 0 and (space == GLOBAL or (space == SHARED and self.wave.n_blocks == 1)):
+            return memory, np.int64(int(index) * self.dtype.itemsize + byte)
+        offset = np.broadcast_to(np.asarray(index, np.int64) * self.dtype.itemsize + byte, (lanes.n,))
         if space == SHARED:
             offset = offset + lanes.blocks * self.shared_segment + self.roots[self.index(name)].offset
         elif space == LOCAL:
@@ -929,7 +928,9 @@ def test_nan_from_a_callable_product():
         return a * b + c
 
     rig = Rig(block=32)
-    rig.tracker.float_check(alu(fma), np.float64(np.nan), (np.float64(0), np.float64(np.nan), np.float64(1)), rig.lanes(None))
+    rig.tracker.float_check(
+        alu(fma), np.float64(np.nan), (np.float64(0), np.float64(np.nan), np.float64(1)), rig.lanes(None)
+    )
     assert rig.findings()[0].details["cause"] == "zero times"
 
 

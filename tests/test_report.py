@@ -137,6 +137,18 @@ def test_a_bad_answer_names_the_line_and_the_number():
     assert "43% of loaded bytes used" in answer.proof
 
 
+def test_stores_alone_are_judged_without_load_efficiency():
+    counters = {"global_store_requests": 8, "global_store_sectors": 32, "load_efficiency": 0.0}
+    assert asked(naive(counters=counters))["Coalesced?"].state == answers.OK
+
+
+def test_bytes_that_several_lanes_read_are_not_more_than_all():
+    counters = {"global_load_requests": 8, "global_load_sectors": 8, "load_efficiency": 8.0}
+    assert (
+        asked(naive(counters=counters))["Coalesced?"].proof == "1.0 sectors per load request, each byte used 8.0 times"
+    )
+
+
 def test_divergence_points_at_the_branch_and_not_at_its_victims():
     assert asked(naive(findings=FINDINGS))["Divergent?"].place == answers.Place(FILE, 15)
     assert asked(naive(findings=FINDINGS[:2]))["Divergent?"].place == answers.Place(FILE, 16)
@@ -215,13 +227,15 @@ def test_no_line_is_wider_than_the_terminal(width):
 
 
 def test_the_text_has_every_part():
-    text = str(naive([RACE, OVERFLOW], FINDINGS, output=["sum 512"]))
+    text = str(naive([RACE, OVERFLOW], FINDINGS, output=["sum", " 512\n"] + ["more\n"] * 25))
     for part in ("1 error and 1 warning", "Enough parallelism?", "Look first at line 16", "partial[cuda.blockIdx.x]"):
         assert part in text
     assert re.search(
         r"^E1 reduce.py:16: thread 0 reads x\[1\] while thread 1 writes it\. \[race_global, 2,048 times\]", text, re.M
     )
     assert text.index("Errors") < text.index("Warnings") < text.index("Findings") < text.index("Printed by the kernel")
+    assert "\n  sum 512\n  more\n" in text
+    assert text.endswith("... and 6 more lines")
     assert "Fix: make neighbouring threads" in " ".join(text.split())
 
 
@@ -340,7 +354,7 @@ def read(markup):
 
 
 def test_the_notebook_view_is_whole_safe_and_small():
-    report = naive([RACE, OVERFLOW], FINDINGS, output=["<i>sum</i>"])
+    report = naive([RACE, OVERFLOW], FINDINGS, output=["<i>sum</i>\n"])
     markup = report._repr_html_()
     text = read(markup)
     assert len(markup) < 20_000

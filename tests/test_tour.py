@@ -1,7 +1,9 @@
 """`gpukit tour` as a user runs it: in time, with its tables and figures, and with the GPU's own numbers."""
 
 import io
+import re
 import time
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -66,3 +68,14 @@ def test_the_matrix_is_what_its_readme_says():
     whale, white = words.words.index("whale"), words.words.index("white")
     row = slice(words.indptr[white], words.indptr[white + 1])
     assert whale in words.indices[row]
+
+
+def test_the_readme_has_two_commands_one_screen_and_an_example_that_runs(capsys):
+    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
+    commands = [line.strip() for line in readme.splitlines() if line.startswith("    python")]
+    assert commands == ["python -m pip install -e . && gpukit tour", 'python -m pip install -e ".[test]" && pytest']
+    assert len(readme.splitlines()) <= 50
+    (example,) = re.findall(r"```python\n(.*?)```", readme, re.DOTALL)
+    exec(example, {})
+    shown = capsys.readouterr().out
+    assert "no hazards found" in shown and "data[start + 2 * tid]" in shown

@@ -167,11 +167,13 @@ def test_integer_operators_are_exact_integers_wrapped(op):
                 for p, q in zip(x, y, strict=True)
             ]
             assert found.tolist() == expected, (op, a, b)
-            for q in samples(b, seed=2):  # one divisor for all lanes takes other paths, a long vector yet others
-                lane = np.resize(samples(a), 2048)
-                want = [exact_integer(op, wrapped(int(p), rule.result), wrapped(int(q), rule.result), rule.result)
-                        for p in samples(a)]  # fmt: skip
-                assert apply(rule, lane, q)[:40].tolist() == want, (op, a, b, q)
+            lane = np.resize(samples(a, 20), 2000)
+            for q in samples(b, 14, seed=2):  # one divisor for all lanes takes other paths, a long vector yet others
+                want = [
+                    exact_integer(op, wrapped(int(p), rule.result), wrapped(int(q), rule.result), rule.result)
+                    for p in lane[:20]
+                ]
+                assert apply(rule, lane, q)[:20].tolist() == want, (op, a, b, q)
                 one = apply(rule, lane[6], q)
                 assert isinstance(one, np.generic) and one.dtype == rule.result and int(one) == want[6]
 
@@ -268,13 +270,13 @@ def test_large_exponents_go_through_pow():
 # --- casts -----------------------------------------------------------------------------------------------------------
 
 
-def exact_float_to_int(value: float, dst: np.dtype, to_nearest: bool) -> int:
-    """What the conversion instruction gives for a number (not NaN): rounded, clamped, 8 bits by way of 16."""
-    work = np.iinfo(np.dtype(f"{dst.kind}{max(dst.itemsize, 2)}"))
+def exact_float_to_int(value: float, dst: np.dtype, half: bool) -> int:
+    """What an H200 gives for a number (not NaN): clamped; from float16 rounded, from others 8 bits by way of 16."""
+    work = np.iinfo(dst if half else np.dtype(f"{dst.kind}{max(dst.itemsize, 2)}"))
     if math.isinf(value):
         whole = work.max if value > 0 else work.min
     else:
-        whole = min(max(round(value) if to_nearest else int(value), work.min), work.max)
+        whole = min(max(round(value) if half else int(value), work.min), work.max)
     return wrapped(whole, dst)
 
 
@@ -286,14 +288,16 @@ def test_float_to_integer_truncates_and_saturates(src, dst):
     near = [float(edge) + delta for edge in (info.min, info.max) for delta in (-300.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0)]
     with np.errstate(over="ignore"):
         values = np.array([*near, 0.0, -0.0, 0.5, -0.5, 1.5, 2.5, -1.9, 1e30, -1e30, math.inf, -math.inf]).astype(src)
-    expected = [exact_float_to_int(float(v), dst, to_nearest=src == types.FLOAT16) for v in values]
+    expected = [exact_float_to_int(float(v), dst, half=src == types.FLOAT16) for v in values]
     found = cast(values, dst)
     assert found.dtype == dst and found.tolist() == expected
     assert [int(cast(v, dst)) for v in values] == expected
     assert cast(values[-1], dst).dtype == dst
     undefined = cast(np.array([math.nan], src), dst)[0]
     top_bit = wrapped(1 << (8 * dst.itemsize - 1), dst)
-    assert int(undefined) == (top_bit if dst.itemsize == 8 or (dst.itemsize == 4 and src == types.FLOAT64) else 0)
+    if dst.itemsize == 1:
+        top_bit = 0  # it was the highest of 16
+    assert int(undefined) == (top_bit if dst.itemsize == 8 or src == types.FLOAT64 else 0)
 
 
 def test_integer_casts_wrap_and_bool_is_not_zero():

@@ -1,7 +1,7 @@
-"""The patterns of shared_wavefronts.cu, and what turns Nsight Compute's CSV into data/results/h200_shared_wavefronts.json.
+"""The patterns of shared_wavefronts.cu; turns Nsight Compute's CSV into data/results/h200_shared_wavefronts.json.
 
-    python shared_wavefronts.py --patterns > patterns.txt      the input of the probe
-    python shared_wavefronts.py --collect probe.csv            readings as JSON, on standard output
+python shared_wavefronts.py --patterns > patterns.txt      the input of the probe
+python shared_wavefronts.py --collect probe.csv            readings as JSON, on standard output
 """
 
 from __future__ import annotations
@@ -47,8 +47,27 @@ def patterns() -> list[tuple[str, list[int], int]]:
     add("two_alt", (lane % 2) * 100)
     add("two_alt32", (lane % 2) * 32)
     add("quad", (lane % 4) * 32 + (lane // 4))
-    for mask in (0xFFFF, 0xFFFF0000, 0x55555555, 0x11111111, 0x00FF00FF, 0x0F0F0F0F, 1, 0x80000001, 0xFF, 0xF, 0x33333333):
-        shapes = {"id": lane, "same": lane * 0, "s8": lane * 8, "s16": lane * 16, "div2": lane // 2, "mod2": lane % 2 * 16}
+    for mask in (
+        0xFFFF,
+        0xFFFF0000,
+        0x55555555,
+        0x11111111,
+        0x00FF00FF,
+        0x0F0F0F0F,
+        1,
+        0x80000001,
+        0xFF,
+        0xF,
+        0x33333333,
+    ):
+        shapes = {
+            "id": lane,
+            "same": lane * 0,
+            "s8": lane * 8,
+            "s16": lane * 16,
+            "div2": lane // 2,
+            "mod2": lane % 2 * 16,
+        }
         for name, unit in shapes.items():
             add(f"m{mask:x}_{name}", unit, mask)
     for k in (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 1024):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
 THREADS = 256
-REPEATS = 5
+REPEATS = 11
 FULL, QUICK = 1 << 16, 1 << 12  # elements of the comparison; the simulator needs about a minute for the first
 LARGE = 1 << 20
 LOOP = 1 << 16
@@ -167,7 +167,7 @@ def provenance(command: str) -> dict[str, Any]:
 def measure(quick: bool = False, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """All measurements as plain data. `say` is told what is being measured.
 
-    Seconds are wall-clock; `median_s` is over five launches after a first one. `ratio` is the simulator's seconds over
+    Seconds are wall-clock; `median_s` is over the launches after a first one. `ratio` is the simulator's seconds over
     ours for the same kernel, size and launch. Without numba-cuda that part is left out and `missing` says why.
     """
     elements = QUICK if quick else FULL

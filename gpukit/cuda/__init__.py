@@ -5,7 +5,7 @@ Kernels, device arrays, streams, events and the kernel language's names are spel
 
 from __future__ import annotations
 
-import importlib.util as _importlib_util
+from importlib.machinery import PathFinder as _PathFinder
 
 from gpukit.cuda import args, cg, config, cudadrv, errors, kernels, libdevice, random, stubs, types
 from gpukit.cuda.args import In, InOut, Out
@@ -63,7 +63,7 @@ from gpukit.cuda.kernels.reduction import Reduce
 from gpukit.cuda.ufuncs import guvectorize, vectorize
 
 reduce = Reduce
-HAS_NUMBA = _importlib_util.find_spec("numba") is not None
+HAS_NUMBA = _PathFinder.find_spec("numba") is not None
 implementation = "gpukit"
 
 # The kernel language (threadIdx, syncthreads, atomic, float4, ...) and the scalar types (float32, int_, f8, ...).

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import weakref
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,17 @@ NOT_CONTIGUOUS = (
 _memory: weakref.WeakValueDictionary[int, np.ndarray] = weakref.WeakValueDictionary()
 
 
+@dataclass(frozen=True)
+class MemoryPointer:
+    """Where a device array begins, and how many bytes it reaches."""
+
+    device_pointer: int
+    size: int
+
+    def __int__(self) -> int:
+        return self.device_pointer
+
+
 class DeviceNDArray:
     """An array in device memory. Made by `to_device`, `device_array` and by slicing; slices are views.
 
@@ -38,10 +50,8 @@ class DeviceNDArray:
     __cuda_memory__ = True
     __cuda_ndarray__ = True
 
-    def __init__(self, shape, strides=None, dtype=np.float64, stream=0, gpu_data=None):
-        if gpu_data is None:
-            gpu_data = _allocate(shape, dtype, strides)
-        self.__gpukit_array__ = gpu_data
+    def __init__(self, shape, strides=None, dtype=np.float64, stream=0):
+        self.__gpukit_array__ = _allocate(shape, dtype, strides)
         self.stream = stream
 
     @classmethod
@@ -89,8 +99,8 @@ class DeviceNDArray:
         return {"C_CONTIGUOUS": self.is_c_contiguous(), "F_CONTIGUOUS": self.is_f_contiguous()}
 
     @property
-    def gpu_data(self) -> np.ndarray:
-        return self.__gpukit_array__
+    def gpu_data(self) -> MemoryPointer:
+        return MemoryPointer(self.__gpukit_array__.ctypes.data if self.size else 0, self.alloc_size)
 
     @property
     def _numba_type_(self) -> types.Type:
@@ -280,8 +290,8 @@ class DeviceNDArray:
 class DeviceRecord(DeviceNDArray):
     """One structured element in device memory."""
 
-    def __init__(self, dtype, stream=0, gpu_data=None):
-        super().__init__((), dtype=dtype, stream=stream, gpu_data=gpu_data)
+    def __init__(self, dtype, stream=0):
+        super().__init__((), dtype=dtype, stream=stream)
 
     @property
     def _numba_type_(self) -> types.Type:
@@ -448,9 +458,9 @@ def from_cuda_array_interface(desc: dict[str, Any], owner: Any = None, sync: boo
     )
 
 
-def from_array_like(ary: Any, stream=0, gpu_data: np.ndarray | None = None) -> DeviceNDArray:
-    """A device array of the shape, strides and dtype of another."""
-    return DeviceNDArray(ary.shape, ary.strides, ary.dtype, stream, gpu_data)
+def from_array_like(ary: Any, stream=0) -> DeviceNDArray:
+    """An uninitialised device array of the shape, strides and dtype of another."""
+    return DeviceNDArray(ary.shape, ary.strides, ary.dtype, stream)
 
 
 # --- checks and allocation -------------------------------------------------------------------------------------------

@@ -7,26 +7,31 @@ import inspect
 import numbers
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from gpukit.cuda import launching, signatures, types
 from gpukit.cuda.args import ArgHint
 from gpukit.cuda.device import DEVICE, Stream
-from gpukit.cuda.devicearray import NOT_CONTIGUOUS, is_cuda_ndarray
+from gpukit.cuda.devicearray import NOT_CONTIGUOUS
 from gpukit.cuda.errors import (
     ArrayLayoutError,
     DeprecationError,
     DeviceOnlyError,
+    GpukitError,
     KernelTypeError,
     LaunchConfigError,
     LaunchConfigTypeError,
     NumbaInvalidConfigWarning,
     RefusedError,
     SignatureError,
+    as_numba,
 )
 from gpukit.cuda.types import Signature
+
+if TYPE_CHECKING:
+    from gpukit.machine.program import Program
 
 # forall() without a block size: a GPU's driver would compute one from the kernel's registers; any multiple of 32 is
 # right, this one fills every GPU.
@@ -157,7 +162,10 @@ class Dispatcher:
                 file=code.co_filename,
                 line=code.co_firstlineno,
             )
-        self._overloads[signature.args] = Overload(signature)
+        overload = self._overloads[signature.args] = Overload(self, signature)
+        if not self.is_device:
+            # As in numba, a kernel with a signature is compiled, and its errors found, where it is declared.
+            overload.program()
 
     @property
     def is_device(self) -> bool:
@@ -192,7 +200,9 @@ class Dispatcher:
     def configure(self, griddim: Any, blockdim: Any, stream: Any = 0, sharedmem: int = 0) -> LaunchConfiguration:
         """The kernel with a grid, a block, a stream and bytes of dynamic shared memory per block."""
         if self.is_device:
-            raise DeviceOnlyError(f"{self.__name__} is a device function: kernels call it, the host cannot launch it")
+            raise DeviceOnlyError(
+                f"Cannot compile a device function as a kernel: kernels call {self.__name__}, the host cannot launch it"
+            )
         return LaunchConfiguration(
             self, dimensions(griddim, "griddim"), dimensions(blockdim, "blockdim"), stream, sharedmem
         )
@@ -232,8 +242,11 @@ class Dispatcher:
         code = self.py_func.__code__
         args = self._with_defaults(args)
         if len(args) != code.co_argcount and not code.co_flags & inspect.CO_VARARGS:
+            names = code.co_varnames[: code.co_argcount]
+            missing = f"; missing: {', '.join(names[len(args) :])}" if len(args) < len(names) else ""
             raise SignatureError(
-                f"{self.__name__} takes {code.co_argcount} arguments, {len(args)} given",
+                f"the kernel {self.__name__}({', '.join(names)}) takes {len(names)} argument{'s' * (len(names) != 1)}, "
+                f"{len(args)} given{missing}",
                 file=code.co_filename,
                 line=code.co_firstlineno,
             )
@@ -248,7 +261,10 @@ class Dispatcher:
             args = signatures.fit(self.__name__, self.declared, args)
         else:
             self._remember(args)
-        launching.current()(self, config.griddim, config.blockdim, args, config.sharedmem)
+        try:
+            launching.current()(self, config.griddim, config.blockdim, args, config.sharedmem)
+        except GpukitError as error:
+            raise as_numba(error) from None
         for write_back in after:
             write_back()
 
@@ -263,7 +279,7 @@ class Dispatcher:
         except KernelTypeError:
             return  # the front end refuses it, naming the parameter
         if argument_types not in self._overloads:
-            self._overloads[argument_types] = Overload(Signature(types.none, argument_types))
+            self._overloads[argument_types] = Overload(self, Signature(types.none, argument_types))
 
     # --- what only a compiler knows ---------------------------------------------------------------------------------
 
@@ -278,8 +294,27 @@ class Dispatcher:
 class Overload:
     """Stands for the kernel compiled for one signature."""
 
-    def __init__(self, signature: Signature):
+    def __init__(self, dispatcher: Dispatcher, signature: Signature):
+        self._dispatcher = dispatcher
         self.signature = signature
+
+    def program(self) -> Program:
+        """The kernel compiled for the machine. Raises what is wrong with it, with file and line."""
+        from gpukit.machine.frontends import python as front_end
+
+        try:
+            arguments = [types.example(type_) for type_ in self.signature.args]
+            kinds = [front_end.type_of(value, f"argument {i + 1}") for i, value in enumerate(arguments)]
+            return front_end.compile_kernel(front_end.of(self._dispatcher), kinds).program
+        except GpukitError as error:
+            raise as_numba(error) from None
+
+    @property
+    def cooperative(self) -> bool:
+        """Whether the kernel waits for the whole grid, so that all its blocks must be resident."""
+        from gpukit.machine.program import GridSync
+
+        return any(isinstance(block.end, GridSync) for block in self.program().blocks)
 
     def max_cooperative_grid_blocks(self, blockdim: Any, dynsmemsize: int = 0) -> int:
         """Blocks of this size that the device holds at once."""
@@ -351,11 +386,9 @@ def _unwrapped(arg: Any) -> Any:
 
 
 def _for_kernel(arg: Any) -> Any:
-    """The argument as the machine takes it: device arrays as their memory, host arrays as they are."""
+    """The argument as the machine takes it: device arrays and host arrays as they are."""
     if isinstance(arg, ArgHint):
         return _for_kernel(arg.for_kernel())
-    if is_cuda_ndarray(arg):
-        return arg.__gpukit_array__
     if isinstance(arg, np.ndarray):
         if not (arg.flags.c_contiguous or arg.flags.f_contiguous) and 0 not in arg.strides:
             raise ArrayLayoutError(NOT_CONTIGUOUS)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
 from gpukit.errors import (
     GpukitError,
     KernelAssertion,
@@ -83,6 +86,40 @@ class CudaAPIError(GpukitError, RuntimeError):
     """A driver call failed. Kept for programs that catch it."""
 
 
+def as_numba(error: GpukitError) -> BaseException:
+    """The error as a program written for numba.cuda may catch it; it stays what it is besides.
+
+    What a kernel raises is of the class it named, with the thread in its message; a type error is also the installed
+    numba's TypingError, if numba is loaded.
+    """
+    if isinstance(error, KernelAssertion):
+        if error.exception is None or error.place is None:
+            return error
+        block, thread = error.place
+        text = ", ".join(map(str, error.arguments))
+        where = f"tid={list(thread)} ctaid={list(block)}"
+        return _mixed(error, error.exception, f"{error.message}; {where}{f': {text}' if text else ''}")
+    numba = sys.modules.get("numba.core.errors")
+    if numba is not None and isinstance(error, KernelTypeError | UnsupportedFeature):
+        return _mixed(error, numba.TypingError, error.message)
+    return error
+
+
+def _mixed(error: GpukitError, other: type[BaseException], message: str) -> BaseException:
+    """An exception of both classes; of `other` alone where Python cannot combine them."""
+    bases = (type(error),) if isinstance(error, other) else (type(error), other)
+    mixed: Any
+    try:
+        mixed = type(other.__name__, bases, {"__module__": other.__module__})
+    except TypeError:
+        mixed = other
+    made = mixed.__new__(mixed, message)
+    made.__dict__.update(error.__dict__)
+    where = f"{error.file}:{error.line}: " if error.file and error.line else ""
+    made.args = (where + message,)
+    return made
+
+
 __all__ = [
     "ArrayIndexError",
     "ArrayLayoutError",
@@ -111,4 +148,5 @@ __all__ = [
     "TypingError",
     "UnsupportedError",
     "UnsupportedFeature",
+    "as_numba",
 ]

@@ -82,7 +82,8 @@ def skip_on_standalone_numba_cuda(test: Callable) -> Callable:
 
 
 def xfail_unless_cudasim(test: Callable) -> Callable:
-    return unittest.expectedFailure(test)
+    """Must pass: what hardware cannot report (an exception in a device function), the CPU machine can."""
+    return test
 
 
 def cc_X_or_above(major: int, minor: int) -> bool:

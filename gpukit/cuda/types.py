@@ -61,6 +61,7 @@ class Type:
 class Number(Type):
     def __init__(self, name: str, dtype: str):
         super().__init__(name)
+        self.__gpukit_name__ = f"numba.{name}"  # how the front end knows it
         self.numpy_dtype = np.dtype(dtype)
         self.bitwidth = self.numpy_dtype.itemsize * 8
 
@@ -307,6 +308,24 @@ def as_dtype(type_: Any) -> np.dtype:
     if dtype is None:
         raise KernelTypeError(f"the type {type_} has no NumPy dtype")
     return dtype
+
+
+def example(type_: Type) -> Any:
+    """Some value of the type, for compiling a kernel before it has arguments. Arrays are empty and contiguous.
+
+    Raises KernelTypeError for types that no argument can have.
+    """
+    if isinstance(type_, Array):
+        return np.empty((0,) * type_.ndim, as_dtype(type_.dtype), order="F" if type_.layout == "F" else "C")
+    if isinstance(type_, NamedTuple):
+        return type_.instance_class(*(example(item) for item in type_))
+    if isinstance(type_, BaseTuple):
+        return tuple(example(item) for item in type_)
+    if isinstance(type_, EnumMember):
+        return next(iter(type_.instance_class))
+    if type_ == none:
+        return None
+    return np.zeros((), as_dtype(type_))[()]
 
 
 def array_layout(strides: tuple[int, ...], c_contiguous: bool, f_contiguous: bool, size: int) -> str:

@@ -96,10 +96,13 @@ class MemoryAccess:
             return self._index_result
         address: Lanewise = base
         for i, n, stride in zip(index, shape, strides, strict=True):
-            if isinstance(i, np.ndarray):
-                if isinstance(n, np.ndarray) or int(i.view(np.uint64).max()) >= n:
+            if isinstance(n, np.ndarray):
+                if not ((i >= 0) & (i < n)).all():
                     break
-            elif isinstance(n, np.ndarray) or not 0 <= i < n:
+            elif isinstance(i, np.ndarray):
+                if int(i.view(np.uint64).max()) >= n:  # a negative index is a huge unsigned one
+                    break
+            elif not 0 <= i < n:
                 break
             address = address + i * stride
         else:

@@ -16,8 +16,8 @@ def _decrement(old: np.ndarray, limit: np.ndarray) -> np.ndarray:
 _UFUNC: dict[str, np.ufunc] = {
     "add": np.add,
     "sub": np.subtract,
-    "max": np.fmax,
-    "min": np.fmin,
+    "max": np.maximum,
+    "min": np.minimum,
     "nanmax": np.fmax,
     "nanmin": np.fmin,
     "and": np.bitwise_and,
@@ -37,6 +37,10 @@ def apply(view: np.ndarray, place: np.ndarray, action: str, operands: tuple, wan
     """
     n = place.size
     values = [np.broadcast_to(np.asarray(v, view.dtype), (n,)) for v in operands]
+    if action in ("max", "min") and view.dtype.kind == "f":
+        # The GPU stores the operand if it compares greater (less): a NaN in memory stays, a NaN operand never wins.
+        never = -np.inf if action == "max" else np.inf
+        values = [np.where(np.isnan(values[0]), view.dtype.type(never), values[0])]
     if not want_old and action in _UFUNC:
         _UFUNC[action].at(view, place, values[0])
         return None
@@ -68,6 +72,14 @@ def _in_order(
         before = np.cumsum(step, dtype=view.dtype) - step
         old = np.repeat(view[places] - before[starts], sizes) + before
         view[places] = old[last] + step[last]
+        return old
+    if action == "cas" and (values[0] == values[0][0]).all() and (values[1] != values[0][0]).all():
+        # Everyone waits for one value and nobody puts it back (a lock): at most the first lane of a place wins.
+        before = view[places]
+        after = np.where(before == values[0][0], values[1][starts], before)
+        old = np.repeat(after, sizes)
+        old[starts] = before
+        view[places] = after
         return old
     old = np.empty(n, view.dtype)
     if starts.size < int(sizes.max()) and action in _UFUNC:

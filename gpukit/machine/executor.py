@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpukit.errors import KernelDeadlock, UnsupportedFeature
+from gpukit.errors import GpukitError, KernelDeadlock, UnsupportedFeature
 from gpukit.machine.access import MemoryAccess
 from gpukit.machine.codegen import Compiled, compile_program
 from gpukit.machine.counters import Counts
@@ -43,8 +43,8 @@ WAVE_BYTES = 1 << 27
 # A launch may spend this much on one wave; one step is a block run by up to STEP_LANES lanes.
 MAX_STEPS = 1 << 23
 STEP_LANES = 4096
-# Every so many steps the machine looks whether a loop polls memory for others, or cannot end at all.
-LOOK_STEPS = 2048
+# Every so many steps the machine looks whether a loop only polls memory for other lanes, or cannot end at all.
+LOOK_STEPS = 64
 MAX_CALL_DEPTH = 512
 
 
@@ -85,7 +85,7 @@ def run(
     counts = Counts.empty(len(compiled.analysis.blocks), len(compiled.access))
     tracker = HazardTracker(launch, geometry) if hazards else None
     result = Run(compiled, counts, geometry)
-    limit = max_steps or int(os.environ.get("GPUKIT_MAX_STEPS", MAX_STEPS))
+    limit = max_steps or _step_limit()
 
     def collect(text: str) -> None:
         result.output.append(text)
@@ -101,6 +101,13 @@ def run(
         if tracker is not None:
             result.hazards, result.findings = tracker.finish()
     return result
+
+
+def _step_limit() -> int:
+    text = os.environ.get("GPUKIT_MAX_STEPS", "")
+    if text and not text.isdecimal():
+        raise GpukitError(f"the environment variable GPUKIT_MAX_STEPS must be a whole number; it is {text!r}")
+    return int(text or MAX_STEPS)
 
 
 def _waves(launch: Launch, compiled: Compiled, geometry: Geometry) -> list[tuple[int, int]]:
@@ -148,6 +155,7 @@ class WaveRun(MemoryAccess, Waiting):
         self.lockstep = True
         self.pending: dict[int, list[LaneSet]] = {}
         self.polling: list[tuple[int, LaneSet]] = []
+        self._polls: dict[tuple[int, int], bool] = {}
         self.weight = [sum(getattr(op, "count", 0) for op in (*block.ops, block.end)) for block in self.blocks]
         self.work = np.zeros(wave.n_lanes // 32, np.int64)  # warp instructions of each warp
         self.frames: list[dict[int, np.ndarray]] = []
@@ -302,6 +310,9 @@ class WaveRun(MemoryAccess, Waiting):
                 if target >= ceiling or leaves[target]:
                     self.push(target, lanes)
                     break
+                if target <= block and pending and self._polls.get((target, ceiling)):
+                    self.wait_turn(target, lanes)
+                    break
                 block = target
                 if probe is not None and block == probe.block:
                     if probe.repeats(self):
@@ -312,8 +323,7 @@ class WaveRun(MemoryAccess, Waiting):
                     if steps > self.max_steps:
                         self.endless(block, f"after {self.max_steps:,} steps it is still in this loop")
                     if pending and self.polls(block, ceiling):
-                        self.leave_lockstep()
-                        self.polling.append((block, lanes))
+                        self.wait_turn(block, lanes)
                         break
                     probe = _Probe(self, block)
             if partial:
@@ -336,6 +346,12 @@ class WaveRun(MemoryAccess, Waiting):
         """Whether the loop at `block` (its blocks lie below `ceiling`) only watches memory that others may change:
         it stores nothing, but loads from or does atomics on memory the program writes. Volta's schedulers let the
         other lanes go on then, so a lock's owner can leave it."""
+        key = (block, ceiling)
+        if key not in self._polls:
+            self._polls[key] = self._only_watches(block, ceiling)
+        return self._polls[key]
+
+    def _only_watches(self, block: int, ceiling: int) -> bool:
         watches = False
         seen: set[int] = set()
         stack = [block]
@@ -358,6 +374,11 @@ class WaveRun(MemoryAccess, Waiting):
                 case _:
                     return False
         return watches
+
+    def wait_turn(self, block: int, lanes: LaneSet) -> None:
+        """Lanes that poll step back until all others have run."""
+        self.leave_lockstep()
+        self.polling.append((block, lanes))
 
     def resume_polling(self) -> None:
         """Every other lane has had its turn: look again."""

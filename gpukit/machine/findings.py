@@ -42,6 +42,10 @@ TRAFFIC_SHARE = 0.05
 # Part of all issued lane slots that idle because of one branch or loop. The tree of a good block reduction idles about
 # 6 % of them, the tree that tests `tid % stride` about 40 %.
 IDLE_SHARE = 0.15
+# A branch is a finding where at least half of the warps that reach it split: the end of a tree splits one of many.
+SPLIT_SHARE = 0.5
+# What happened less often is a boundary of the data, not a pattern.
+SEEN_OFTEN = 4
 # A line counts as short of lanes below three quarters of a warp.
 FEW_LANES = 0.75 * WARP_SIZE
 # The busiest block or warp over the average one: a last block or a first warp that finishes the sum stays below.
@@ -107,7 +111,7 @@ class _Finder:
                 requests = counters.get(f"global_{way}_requests", 0)
                 sectors = counters.get(f"global_{way}_sectors", 0)
                 nbytes = counters.get(f"global_{way}_bytes", 0)
-                if not requests:
+                if requests < SEEN_OFTEN:
                     continue
                 ideal = max(requests, nbytes / SECTOR_BYTES)
                 if sectors < UNCOALESCED * ideal or sectors - ideal < TRAFFIC_SHARE * all_sectors:
@@ -201,8 +205,15 @@ class _Finder:
             if idle > cause.worst_idle:
                 cause.worst, cause.worst_idle = line, idle
         for cause in causes.values():
-            if cause.idle >= IDLE_SHARE * issued:
+            if cause.idle >= IDLE_SHARE * issued and self._is_pattern(cause):
                 yield self._idle(cause, cause.idle / issued)
+
+    def _is_pattern(self, cause: _Cause) -> bool:
+        if cause.line is None:
+            return True
+        counters = self.by_line[cause.line]
+        split, branches = counters.get("divergent_branches", 0), counters.get("branches", 0)
+        return split >= SEEN_OFTEN and (cause.loop or split >= SPLIT_SHARE * branches)
 
     def _idle(self, cause: _Cause, share: float) -> Hazard:
         worst = self.by_line[cause.worst]
@@ -249,8 +260,8 @@ class _Finder:
                 continue
             line = max(self.by_line, key=lambda i: (self.by_line[i].get("warp_instructions", 0), -i), default=0)
             text = (
-                f"the busiest {unit} does {factor:.1f} times the work of the average {unit}, and the kernel ends only when "
-                "it ends (this is the line with most work)"
+                f"the busiest {unit} does {factor:.1f} times the work of the average {unit}, and the kernel ends only "
+                "when it ends (this is the line with most work)"
             )
             advice = "Cut the work in equal pieces, or give the long pieces to more threads."
             yield self._finding("load_imbalance", line, text, advice, 1, None, {"unit": unit, "factor": factor})

@@ -16,9 +16,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpukit.machine.hazards_ledger import NOTE, Hazard, Ledger, Names, plural, sorted_hazards
+from gpukit.machine.hazards_ledger import ERROR, NOTE, Hazard, Ledger, Names, Where, plural, sorted_hazards
 from gpukit.machine.hazards_memory import AliasCheck, BoundsChecks, OutputCheck
-from gpukit.machine.hazards_numeric import NumericChecks, Where
+from gpukit.machine.hazards_numeric import NumericChecks
 from gpukit.machine.hazards_races import ATOMIC, READ, WRITE, Access, Memory, RaceFinder
 from gpukit.machine.hazards_sync import SyncChecks
 from gpukit.machine.lanes import WARP_SIZE, Geometry, LaneSet, Wave
@@ -416,6 +416,13 @@ class HazardTracker:
         """(hazards, findings) of the launch: errors first, then by line."""
         self.alias.finish()
         everything = self.ledger.hazards()
+        racy = {(h.kind, h.array, line) for h in everything if h.severity == ERROR for line in h.lines}
+        # Where a race is an error, that some of its writes agreed says nothing.
+        everything = [
+            h
+            for h in everything
+            if not (h.details.get("same_value") and all((h.kind, h.array, line) in racy for line in h.lines))
+        ]
         hazards = [h for h in everything if h.kind not in _FINDINGS]
         findings = [h for h in everything if h.kind in _FINDINGS]
         hazards += self._nonassociative() + self._launch_notes()

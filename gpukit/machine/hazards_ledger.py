@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 
 import numpy as np
 
-from gpukit.machine.lanes import Geometry
+from gpukit.machine.lanes import Geometry, LaneSet
 from gpukit.machine.program import Allocation, Const, Element, Launch, Operand
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -167,6 +167,32 @@ class Names:
                 return tuple(int(i) for i in np.unravel_index(flat, allocation.shape))
             return (int(flat),)
         return None
+
+
+class Where:
+    """Makes hazards of one line, and names the lane an event happened in."""
+
+    def __init__(self, names: Names):
+        self.names = names
+
+    def thread(self, lanes: LaneSet, position: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
+        """((x, y, z) of the block, (x, y, z) of the thread) of the lane at a position of the set."""
+        block, thread = lanes.wave.locate(int(lanes.lanes[position]))
+        return self.names.geometry.block_index(block), self.names.geometry.thread_index(thread)
+
+    def hazard(self, kind: str, severity: str, line: int, text: str, advice: str, **more: object) -> Hazard:
+        """A hazard of one line. `text` says what happened; `line` indexes Program.lines."""
+        number = self.names.line(line)
+        return Hazard(
+            kind=kind,
+            severity=severity,
+            line=number,
+            message=f"line {number}: {text}. {advice}",
+            file=self.names.file(line),
+            lines=(number,),
+            advice=advice,
+            **more,  # type: ignore[arg-type]
+        )
 
 
 def _index_in_view(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> tuple[int, ...] | None:

@@ -6,8 +6,19 @@ import math
 
 import numpy as np
 
-from gpukit.machine.hazards_ledger import ERROR, MAX_THREADS, NOTE, WARNING, Entry, Hazard, Ledger, Names, plural, spell
-from gpukit.machine.hazards_numeric import Where
+from gpukit.machine.hazards_ledger import (
+    ERROR,
+    MAX_THREADS,
+    NOTE,
+    WARNING,
+    Entry,
+    Hazard,
+    Ledger,
+    Names,
+    Where,
+    plural,
+    spell,
+)
 from gpukit.machine.hazards_races import Memory
 from gpukit.machine.lanes import LaneSet
 from gpukit.machine.program import (
@@ -114,9 +125,12 @@ class BoundsChecks:
             more = len(slots) - MAX_THREADS
             if more > 0 and known:
                 shown += f" and {more} more"
-            text = f"{self.names.thread(facts['threads'][0])} of {self.names.block(block)} reads {shown} before " + (
-                "any thread of the block wrote there" if shared else "this thread wrote there"
-            )
+            first, readers = self.names.thread(facts["threads"][0]), facts["readers"]
+            who = f"{first} of {self.names.block(block)} reads"
+            if readers > 1:
+                who = f"{plural(readers, 'thread')} of {self.names.block(block)} (first {first}) read"
+            owner = "any thread of the block" if shared else "this thread"
+            text = f"{who} {shown} before {owner} wrote there"
             advice = (
                 f"{'Shared' if shared else 'Local'} memory is never zeroed for you: write it first, a neutral element "
                 "(0 for a sum) where there is no data."
@@ -137,7 +151,7 @@ class BoundsChecks:
             units = unit[positions] if unit.size > 1 else np.repeat(unit, positions.size)
             slots = np.unique(units[same] % memory.units_per_owner)
             threads = [lanes.wave.geometry.thread_index(int(n) % size) for n in numbers[same][:MAX_THREADS]]
-            entry.facts.update(block=block, threads=threads, slots=slots[:1024].tolist())
+            entry.facts.update(block=block, threads=threads, slots=slots[:1024].tolist(), readers=int(same.sum()))
 
     def _example(self, key: tuple, op: MemoryOp, lanes: LaneSet, index: list[np.ndarray], build) -> Entry:
         entry = self.ledger.add(key, lanes.n, build)
@@ -172,6 +186,12 @@ def _inside(index: list[np.ndarray], shape: tuple[int, ...]) -> int:
     for i, n in zip(index, shape, strict=True):
         flat = flat * n + i
     return int(np.count_nonzero((flat >= 0) & (flat < math.prod(shape))))
+
+
+def _only_tail(missing: np.ndarray) -> bool:
+    """Whether everything from the first missing element on is missing."""
+    flat = missing.ravel()
+    return bool(flat[int(np.argmax(flat)) :].all())
 
 
 class AliasCheck:
@@ -315,10 +335,10 @@ class OutputCheck:
             text += f" (the launch has {plural(math.prod(threads), 'thread')})"
         if written.ndim > 1 and threads[1] == threads[2] == 1:
             advice = "The launch is one-dimensional: give grid and block as pairs, one entry per axis of the array."
-        elif any(got < size for got, size in axes):
+        elif (written.ndim > 1 and any(got < size for got, size in axes)) or _only_tail(missing):
             advice = (
-                "Check that the grid is rounded up, ceil(size / block) along every axis, and that each index uses the "
-                "block size of its own axis."
+                "Check that the grid is rounded up, ceil(size / block) along every axis, that each index uses the "
+                "block size of its own axis, and that the guard stops at the end of the array."
             )
         else:
             advice = "Let every thread store its result, zero too, so that nothing old stays in the array."

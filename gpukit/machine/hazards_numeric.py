@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpukit.machine.hazards_ledger import NOTE, WARNING, Entry, Hazard, Ledger, Names, plural
+from gpukit.machine.hazards_ledger import NOTE, WARNING, Entry, Hazard, Ledger, Names, Where, plural
 from gpukit.machine.lanes import LaneSet
 from gpukit.machine.program import Alu, Atomic, Store
 
@@ -16,32 +16,6 @@ Lanewise = np.ndarray | np.generic
 ABSORBED_SHARE = 0.01
 
 _PRODUCTS = ("multiply", "mul", "fma")
-
-
-class Where:
-    """Names the first lane of an event."""
-
-    def __init__(self, names: Names):
-        self.names = names
-
-    def thread(self, lanes: LaneSet, position: int) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-        """((x, y, z) of the block, (x, y, z) of the thread) of the lane at a position of the set."""
-        block, thread = lanes.wave.locate(int(lanes.lanes[position]))
-        return self.names.geometry.block_index(block), self.names.geometry.thread_index(thread)
-
-    def hazard(self, kind: str, severity: str, line: int, text: str, advice: str, **more: object) -> Hazard:
-        """A hazard of one line. `text` says what happened; `line` indexes Program.lines."""
-        number = self.names.line(line)
-        return Hazard(
-            kind=kind,
-            severity=severity,
-            line=number,
-            message=f"line {number}: {text}. {advice}",
-            file=self.names.file(line),
-            lines=(number,),
-            advice=advice,
-            **more,  # type: ignore[arg-type]
-        )
 
 
 @dataclass

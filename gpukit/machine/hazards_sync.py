@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpukit.machine.hazards_ledger import ERROR, MAX_THREADS, WARNING, Entry, Hazard, Ledger, Names, plural
-from gpukit.machine.hazards_numeric import Where
+from gpukit.machine.hazards_ledger import ERROR, MAX_THREADS, WARNING, Entry, Hazard, Ledger, Names, Where, plural
 from gpukit.machine.lanes import LaneSet, Wave
 from gpukit.machine.program import Terminator
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 
 from gpukit.machine.lanes import Geometry, LaneSet, Wave
+from gpukit.machine.shadow import THREAD_BITS
 
 _LANE_BITS = 24  # a point in time is instruction << 24 | lane: lanes of one atomic go one after another
-_COMPACT_ABOVE = 1 << 16  # log entries
 
 ANY_SCOPE, DEVICE_SCOPE = 0, 1
 
@@ -34,9 +34,6 @@ class _Log:
             self._table = np.concatenate((self._table, *self._parts), axis=1)
             self._parts = []
         return self._table
-
-    def replace(self, table: np.ndarray) -> None:
-        self._table, self._parts = table, []
 
 
 class _Latest:
@@ -71,15 +68,62 @@ class _Latest:
         return np.where(position >= 0, self._time[position], -1)
 
 
+class _Releases:
+    """Releases on one place, from a table with the columns of ReleaseOrder's log."""
+
+    def __init__(self, table: np.ndarray):
+        _, block, thread, own, others, moment, _ = table
+        self._of_block = _Latest(block, moment)
+        self._of_thread = _Latest(block << THREAD_BITS | thread, moment)
+        self._others = self._of_block.running_max(others)
+        self._own = self._of_thread.running_max(own)
+
+    def cover(self, block: np.ndarray, thread: np.ndarray, time: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Whether accesses at `time` by threads of blocks were released before the points in time `before`."""
+        result = np.zeros(block.size, bool)
+        for latest, covered, group in (
+            (self._of_block, self._others, block),
+            (self._of_thread, self._own, block << THREAD_BITS | thread),
+        ):
+            found = latest.find(group, before)
+            result |= (found >= 0) & (time <= covered[found])
+        return result
+
+
+class _Acquisitions:
+    """Acquisitions of a wave, from a table of (place, wave lane, time)."""
+
+    def __init__(self, table: np.ndarray, lanes_per_block: int):
+        self._place, self._lane, self._moment = table
+        self._block = self._lane // lanes_per_block
+        self._by_place: dict[int, tuple[_Latest, _Latest]] = {}
+
+    def places_of(self, blocks: np.ndarray) -> list[int]:
+        """Places that lanes of some blocks (numbers in the wave, one at least) have acquired."""
+        low, high = blocks.min(), blocks.max()
+        near = self._block == low if low == high else np.isin(self._block, blocks)
+        return np.unique(self._place[near]).tolist()
+
+    def latest(self, place: int, lane: np.ndarray, block: np.ndarray, synced: np.ndarray) -> np.ndarray:
+        """When lanes last acquired a place, themselves or, before `synced`, by a lane of their block; -1 for never."""
+        if place not in self._by_place:
+            here = self._place == place
+            moment = self._moment[here]
+            self._by_place[place] = _Latest(self._lane[here], moment), _Latest(self._block[here], moment)
+        by_lane, by_block = self._by_place[place]
+        now = np.full(lane.size, np.iinfo(np.int64).max)
+        return np.maximum(by_lane.time(by_lane.find(lane, now)), by_block.time(by_block.find(block, synced)))
+
+
 class ReleaseOrder:
     """Logs of releases (whole launch) and acquisitions (current wave)."""
 
     def __init__(self, geometry: Geometry):
         self.geometry = geometry
         self._released = _Log(7)  # place, block, thread, own coverage, block coverage, time, scope
-        self._acquired = _Log(3)  # place, wave lane, time
-        self._released_places: np.ndarray | None = None
-        self._compacted = 0
+        self._acquired = _Log(3)  # place, wave lane, time: all but the newest of each lane
+        self._released_places = np.empty(0, np.int64)
+        self._by_place: dict[tuple[int, int], _Releases] = {}
 
     def begin_wave(self, wave: Wave) -> None:
         """No lane has fenced, synchronised or acquired anything yet."""
@@ -90,8 +134,10 @@ class ReleaseOrder:
         self._block = np.zeros((2, n), np.int64)  # likewise the block's
         self._last_place = np.full(n, -1, np.int64)
         self._last_cover = np.zeros(n, np.int64)
-        self._acquired.replace(np.empty((3, 0), np.int64))
-        self._compacted = 0
+        self._acquired = _Log(3)
+        self._newest_place = np.full(n, -1, np.int64)  # the lane's last acquisition
+        self._newest_time = np.zeros(n, np.int64)
+        self._acquisitions: _Acquisitions | None = None
 
     def fence(self, lanes: LaneSet, scope: str, time: int) -> None:
         """A fence of scope "block", "device" or "system"."""
@@ -134,25 +180,42 @@ class ReleaseOrder:
                 self._released.append(place[chosen], block, thread, own, others, moment[chosen], row)
             self._last_place[lane] = place[chosen]
             self._last_cover[lane] = cover[chosen]
-            self._released_places = None
-        if self._released_places is None:
-            self._released_places = np.unique(self._released.table()[0])
+            self._released_places = np.union1d(self._released_places, place[chosen])
+            self._by_place.clear()
         if self._released_places.size:
-            seen = np.isin(place, self._released_places)
-            if seen.any():
-                self._acquired.append(place[seen], where[seen], moment[seen])
-                self._compact()
+            seen = np.flatnonzero(np.isin(place, self._released_places))
+            if seen.size:
+                self._acquire(place[seen], where[seen], moment[seen])
 
-    def _compact(self) -> None:
-        """Keep only the last acquisition of each place by each lane (a spinning lane repeats one)."""
-        table = self._acquired.table()
-        if table.shape[1] < max(_COMPACT_ABOVE, 2 * self._compacted):
-            return
-        newest_first = table[:, ::-1]
-        _, keep = np.unique(newest_first[:2], axis=1, return_index=True)
-        table = newest_first[:, np.sort(keep)[::-1]]
-        self._acquired.replace(table)
-        self._compacted = table.shape[1]
+    def _acquire(self, place: np.ndarray, lane: np.ndarray, moment: np.ndarray) -> None:
+        """A lane's newest acquisition replaces the one before, unless that was another place or is already shared."""
+        before, time = self._newest_place[lane], self._newest_time[lane]
+        keep = np.flatnonzero((before >= 0) & ((before != place) | (time < self._synced[lane] << _LANE_BITS)))
+        if keep.size:
+            self._acquired.append(before[keep], lane[keep], time[keep])
+        self._newest_place[lane] = place
+        self._newest_time[lane] = moment
+        self._acquisitions = None
+
+    def _all_acquisitions(self) -> _Acquisitions:
+        """Acquisitions by lanes of the wave."""
+        if self._acquisitions is None:
+            newest = np.flatnonzero(self._newest_place >= 0)
+            now = np.stack((self._newest_place[newest], newest, self._newest_time[newest]))
+            table = np.concatenate((self._acquired.table(), now), axis=1)
+            self._acquisitions = _Acquisitions(table, self.geometry.lanes_per_block)
+        return self._acquisitions
+
+    def _releases(self, place: int, scope: int) -> _Releases | None:
+        """Releases on a place by fences of at least a scope; None when there are none."""
+        found = self._by_place.get((place, scope))
+        if found is None:
+            table = self._released.table()
+            table = table[:, (table[0] == place) & (table[6] == scope)]
+            if not table.shape[1]:
+                return None
+            found = self._by_place[place, scope] = _Releases(table)
+        return found
 
     def ordered(
         self,
@@ -171,34 +234,16 @@ class ReleaseOrder:
         block, thread, time = old
         result = np.zeros(lane.size, bool)
         own_block = lane // self.geometry.lanes_per_block
-        places, acquirers, moments = self._acquired.table()
-        near = np.isin(acquirers // self.geometry.lanes_per_block, np.unique(own_block))
-        places, acquirers, moments = places[near], acquirers[near], moments[near]
-        released = self._released.table()
+        acquisitions = self._all_acquisitions()
+        synced = self._synced[lane] << _LANE_BITS
         same_block = block == own_block + self.wave.first_block
-        now = np.full(lane.size, np.iinfo(np.int64).max)
-        for place in np.unique(places).tolist():
-            here = places == place
-            by_lane = _Latest(acquirers[here], moments[here])
-            by_block = _Latest(acquirers[here] // self.geometry.lanes_per_block, moments[here])
-            acquired = np.maximum(
-                by_lane.time(by_lane.find(lane, now)),
-                by_block.time(by_block.find(own_block, self._synced[lane] << _LANE_BITS)),
-            )
+        for place in acquisitions.places_of(own_block):
+            acquired = acquisitions.latest(place, lane, own_block, synced)
             for row, pairs in ((ANY_SCOPE, same_block), (DEVICE_SCOPE, ~same_block)):
                 ask = np.flatnonzero(pairs & (acquired >= 0) & ~result)
-                entries = released[:, (released[0] == place) & (released[6] == row)]
-                if not ask.size or not entries.shape[1]:
-                    continue
-                _, e_block, e_thread, e_own, e_others, e_moment, _ = entries
-                for groups, cover, wanted in (
-                    (e_block, e_others, block),
-                    (e_block << 10 | e_thread, e_own, block << 10 | thread),
-                ):
-                    latest = _Latest(groups, e_moment)
-                    found = latest.find(wanted[ask], acquired[ask])
-                    covered = np.where(found >= 0, latest.running_max(cover)[found], -1)
-                    result[ask] |= time[ask] <= covered
+                releases = self._releases(place, row) if ask.size else None
+                if releases is not None:
+                    result[ask] = releases.cover(block[ask], thread[ask], time[ask], acquired[ask])
             if atomic_place is not None:
                 result |= (atomic_place == place) & (time << _LANE_BITS < acquired)
         return result

@@ -55,6 +55,7 @@ class Waiting:
         self.alive = self.wave.everyone.n
         self.alive_in_block = np.full(self.wave.n_blocks, self.wave.geometry.threads_per_block)
         self.exited: np.ndarray | None = None  # bool (n_lanes,), made at the first exit of only some lanes
+        self.torn = np.zeros(self.wave.n_blocks, bool)  # blocks whose threads met at different barriers
         self.at_barrier: list[Parked] = []
         self.at_warp_sync: list[Parked] = []
         self._alive_bits: np.ndarray | None = None
@@ -138,6 +139,9 @@ class Waiting:
             first_site[blocks] = parked.block
         if left_behind:
             torn |= which
+        # Once torn apart, a block's threads stay a barrier apart: only the first one is the mistake.
+        torn &= ~self.torn
+        self.torn |= torn
         if self.tracker is not None and torn.any():
             sites = [(self.ends[p.block], p.lanes.subset(torn[p.lanes.blocks])) for p in going]
             self.tracker.barrier_divergence([(end, lanes) for end, lanes in sites if lanes.n], np.flatnonzero(torn))
@@ -266,19 +270,18 @@ class Waiting:
         if self.tracker is None:
             return done.results
         mask = np.asarray(operands[0]).astype(np.uint32)
-        everyone_here = not isinstance(operands[0], np.ndarray) and int(mask) == FULL_MASK
-        if not (everyone_here and lanes.n == self.wave.n_lanes):
-            per_lane = np.broadcast_to(mask, (lanes.n,))
-            alone = (per_lane >> (lanes.lanes & 31).astype(np.uint32)) & np.uint32(1) == 0
+        everyone_named = mask.ndim == 0 and int(mask) == FULL_MASK
+        if not (everyone_named and lanes.n == self.wave.n_lanes):
+            masks = np.broadcast_to(mask, (lanes.n,))
+            alone = (masks >> (lanes.lanes & 31).astype(np.uint32)) & np.uint32(1) == 0
             if alone.any():
-                self.tracker.mask_excludes_caller(end, lanes.subset(alone), per_lane[alone])
-            here = per_lane(lanes, warp.active_bits(lanes))
-            absent = per_lane & ~here
+                self.tracker.mask_excludes_caller(end, lanes.subset(alone), masks[alone])
+            absent = masks & ~per_lane(lanes, warp.active_bits(lanes))
             if end.kind == "sync":  # exited lanes do not count: __syncwarp waits for those that are left
                 absent &= per_lane(lanes, self.alive_bits()[lanes.warps[lanes.warp_starts]])
             if absent.any():
                 which = absent != 0
-                self.tracker.mask_names_absent(end, lanes.subset(which), per_lane[which], absent[which])
+                self.tracker.mask_names_absent(end, lanes.subset(which), masks[which], absent[which])
         if done.missing is not None and done.source is not None:
             named = np.broadcast_to(done.source, (lanes.n,))[done.missing]
             self.tracker.inactive_source(end, lanes.subset(done.missing), named)

@@ -84,7 +84,7 @@ def _parallelism(report: Report, gpu: str) -> Answer:
     per_sm = f"{fits.warps_per_sm} of {fits.max_warps_per_sm} per SM"
     if fits.warps_per_sm < fits.max_warps_per_sm:
         per_sm += f", limited by {' and '.join(fits.limited_by)}"
-    has = f"{_count(report.blocks, 'block')}, {_count(report.warps, 'warp')}"
+    has = f"{count(report.blocks, 'block')}, {count(report.warps, 'warp')}"
     if spec.sms is None or fits.resident_warps is None:
         return Answer(question, "unknown", f"{has}; {spec.name} holds {per_sm}", INFO)
     if report.blocks < spec.sms:
@@ -107,9 +107,12 @@ def _coalescing(report: Report) -> Answer | None:
             parts.append(f"{each:.1f} sectors per {what} request" if not parts else f"{each:.1f} per {what}")
     if not parts:
         return None
-    efficiency = report.counters.get("load_efficiency")
-    if efficiency is not None and report.counters.get("global_load_requests"):
-        parts.append(f"{efficiency:.0%} of loaded bytes used")
+    loads = report.counters.get("global_load_requests", 0)
+    efficiency = report.counters.get("load_efficiency") if loads else None
+    if efficiency is not None:
+        # Lanes that read the same bytes use each of them several times.
+        used = f"{efficiency:.0%} of loaded bytes used" if efficiency <= 1 else f"each byte used {efficiency:.1f} times"
+        parts.append(used)
     place, found = _worst(report, ("uncoalesced",), sectors)
     if found:
         return Answer("Coalesced?", "no", ", ".join(parts), LOOK, place)
@@ -173,7 +176,7 @@ def _barriers(report: Report) -> Answer | None:
     if not barriers and not found:
         return None
     per_block = barriers / report.blocks
-    proof = f"{barriers:,} in {_count(report.blocks, 'block')} ({per_block:,.1f} per block)"
+    proof = f"{barriers:,} in {count(report.blocks, 'block')} ({per_block:,.1f} per block)"
     if found:
         return Answer("Barriers?", "broken", f"{proof}; not every thread reaches them", LOOK, place)
     if report.hazards_checked:
@@ -212,5 +215,6 @@ def _place(report: Report, hazard: Hazard) -> Place | None:
     return Place(hazard.file or report.file, hazard.line) if hazard.line else None
 
 
-def _count(number: int, noun: str) -> str:
+def count(number: int, noun: str) -> str:
+    """1 block, 2,048 blocks."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"

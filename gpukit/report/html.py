@@ -181,7 +181,5 @@ def _remark_lists(report: Report, listed: list[Remark]) -> str:
 def _output(report: Report) -> str:
     if not report.output:
         return ""
-    shown = report.output[: layout.LIST_LIMIT]
-    left = len(report.output) - len(shown)
-    text = "\n".join([*shown, *([f"... and {left:,} more lines"] if left else [])])
-    return f"<b>Printed by the kernel</b><pre>{escape(text)}</pre>"
+    text = escape("\n".join(layout.printed(report)))
+    return f"<b>Printed by the kernel</b><pre>{text}</pre>"

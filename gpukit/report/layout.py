@@ -10,13 +10,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from gpukit.gpus import WARP_SIZE
-from gpukit.report.answers import Place, bank_conflicts, sectors
+from gpukit.report.answers import Place, bank_conflicts, count, sectors
 from gpukit.report.model import LineReport, Report
 
 if TYPE_CHECKING:
     from gpukit.machine.hazards import Hazard
 
-# Hazards printed per severity; what is left out is counted.
+# Hazards shown per severity, and lines of a kernel's own output; what is left out is counted.
 LIST_LIMIT = 20
 
 
@@ -65,9 +65,7 @@ def summary(report: Report) -> str:
     if not report.hazards_checked:
         return "hazards were not looked for"
     counts = [
-        f"{len(group)} {noun}{'' if len(group) == 1 else 's'}"
-        for noun, group in (("error", report.errors), ("warning", report.warnings))
-        if group
+        count(len(group), noun) for noun, group in (("error", report.errors), ("warning", report.warnings)) if group
     ]
     return " and ".join(counts) if counts else "no hazards found"
 
@@ -82,7 +80,8 @@ def title(report: Report) -> str:
     """The launch in one line."""
     shared = f", {report.shared_bytes:,} bytes of shared memory per block" if report.shared_bytes else ""
     return (
-        f"grid {shape(report.grid)}, block {shape(report.block)}: {report.threads:,} threads in {report.warps:,} warps"
+        f"grid {shape(report.grid)}, block {shape(report.block)}: "
+        f"{count(report.threads, 'thread')} in {count(report.warps, 'warp')}"
         f"{shared}; {report.level} level, {report.seconds:.2f} s on the CPU machine"
     )
 
@@ -90,6 +89,13 @@ def title(report: Report) -> str:
 def arguments(report: Report) -> str:
     """The launch's arguments in one line, '' when there are none."""
     return ", ".join(_argument(argument) for argument in report.arguments)
+
+
+def printed(report: Report) -> list[str]:
+    """The lines the kernel printed, with a last line that counts the ones left out."""
+    lines = "".join(report.output).splitlines()
+    left = len(lines) - LIST_LIMIT
+    return lines if left <= 0 else [*lines[:LIST_LIMIT], f"... and {left:,} more lines"]
 
 
 def _argument(argument: dict) -> str:

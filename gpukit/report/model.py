@@ -49,9 +49,10 @@ class Report:
 
     `grid` and `block` are (x, y, z); `threads` and `warps` count the whole grid; `shared_bytes` is static plus dynamic
     shared memory of a block; `level` is "source" or "compiled"; `seconds` is how long the CPU machine took (it says
-    nothing about a GPU). `hazards` holds errors and warnings, `findings` notes. `hazards_checked` is False when the
-    launch ran without the hazard checks, so that an empty list is not mistaken for a clean kernel. `imbalance` is the
-    work (warp instructions) of the busiest block over that of the average block, where it is known.
+    nothing about a GPU). `output` is what the kernel printed, piece by piece. `hazards` holds errors and warnings,
+    `findings` notes. `hazards_checked` is False when the launch ran without the hazard checks, so that an empty list is
+    not mistaken for a clean kernel. `imbalance` is the work (warp instructions) of the busiest block over that of the
+    average block, where it is known.
     """
 
     kernel: str

@@ -28,10 +28,10 @@ MARK_STYLES = {"E": "bold white on red", "W": "black on bright_yellow", "N": "re
 TOKEN_STYLES = {"keyword": "bold", "comment": "dim", "number": "cyan", "string": "green", "": ""}
 
 
-def to_text(report: Report, width: int = TEXT_WIDTH, gpu: str = DEFAULT_GPU) -> str:
+def to_text(report: Report, width: int = TEXT_WIDTH, gpu: str = DEFAULT_GPU, hazards_only: bool = False) -> str:
     """The terminal view as plain text: no colour codes, no trailing blanks."""
     console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
-    console.print(render(report, width, gpu))
+    show(report, console, gpu, hazards_only=hazards_only)
     text = console.file.getvalue()  # type: ignore[attr-defined]
     return "\n".join(line.rstrip() for line in text.splitlines())
 
@@ -61,10 +61,8 @@ def render(
         parts.append(_source(report, listed, width))
     parts += _remark_lists(listed, report)
     if report.output:
-        shown = report.output[: layout.LIST_LIMIT]
-        left = len(report.output) - len(shown)
-        lines = [*shown, *([f"... and {left:,} more lines"] if left else [])]
-        parts.append(Group(Text("\nPrinted by the kernel", style="bold"), *(Text(f"  {line}") for line in lines)))
+        lines = (Text(f"  {line}") for line in layout.printed(report))
+        parts.append(Group(Text("\nPrinted by the kernel", style="bold"), *lines))
     return Group(*parts)
 
 

@@ -30,8 +30,8 @@ def run(out: Path, console: Console) -> None:
     began = time.perf_counter()
 
     def heading(number: int, question: str, remark: str) -> None:
-        console.print(f"\n[bold]{number}. {question}[/]")
-        console.print(remark, style="dim")
+        console.print(f"\n[bold]{number}. {question}[/]", highlight=False)
+        console.print(remark, style="dim", highlight=False)
 
     heading(
         1,
@@ -68,8 +68,7 @@ def run(out: Path, console: Console) -> None:
         5, "Is it right, or only lucky?", "the sum of a block in shared memory, with one barrier left out and put back"
     )
     for check in launches.checks():
-        for line in tables.check_lines(check):
-            console.print(line)
+        console.print(tables.check_verdict(check), highlight=False)
 
     console.print(
         f"\n4 figures in {out}{'' if out.is_absolute() else '/'}, {time.perf_counter() - began:.1f} s", highlight=False

@@ -53,11 +53,12 @@ def branches(steps: list[Step], path: Path) -> None:
     figure, axes = _figure(
         "A branch that splits a warp runs both sides, each with half of the 32 lanes", len(steps), 3.4
     )
-    for axis, step, colour in zip(axes, steps, (ORANGE, GREEN), strict=True):
+    for axis, step in zip(axes, steps, strict=True):
         lines = [line for line in step.report.lines if line.active_lanes is not None]
-        lanes = [line.active_lanes for line in lines]
+        lanes = [line.active_lanes or 0.0 for line in lines]
+        colours = [GREEN if active > 31.5 else ORANGE for active in lanes]
         names = [line.text.strip() for line in lines]
-        _bars(axis, names, lanes, [colour] * len(lines), f"{step.name}: active lanes", "{:.0f}")
+        _bars(axis, names, lanes, colours, f"{step.name}: active lanes", "{:.0f}")
         axis.tick_params("y", labelfontfamily="monospace", labelsize=9)
     figure.savefig(path)
 
@@ -74,7 +75,7 @@ def reads(steps: list[Step], path: Path) -> None:
     sectors.plot(readings, [place for place, _ in marked], "|", color=INK, markersize=17, markeredgewidth=2)
     sectors.set_xlabel("black marks: the same load on an H200", fontsize=9, color=INK)
     _bars(
-        used, names, [100 * step["load_efficiency"] for step in steps], colours, "bytes used of bytes moved", "{:.0f} %"
+        used, names, [100 * step["load_efficiency"] for step in steps], colours, "bytes used of bytes moved", "{:.1f} %"
     )
     used.set_yticks([])
     figure.savefig(path)
@@ -82,7 +83,11 @@ def reads(steps: list[Step], path: Path) -> None:
 
 def reductions(steps: list[Step], path: Path) -> None:
     """What each rung of the ladder repairs."""
-    figure, axes = _figure("Sum of 2^20 integers: 'compact' cures divergence, 'sequential' cures sectors", 3, 3.2)
+    figure, axes = _figure(
+        "A million integers summed: 'compact' cures divergence, 'sequential' cures sectors",
+        3,
+        3.2,
+    )
     names = [step.name for step in steps]
     panels = (
         ("divergent_branches", "divergent branches"),

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from rich.console import Group, RenderableType
 from rich.markup import escape
+from rich.padding import Padding
 from rich.table import Table
 
 from gpukit.tour.launches import Check, Step
@@ -12,28 +14,28 @@ from gpukit.tour.matrix import Matrix
 
 
 def _table(*columns: str) -> Table:
-    """The first column is text, the others are numbers."""
-    table = Table(box=None, padding=(0, 2), header_style="bold")
+    """The first column is text, the others are numbers; headings break where they have a newline, numbers nowhere."""
+    table = Table(box=None, padding=(0, 1), header_style="bold")
     for position, column in enumerate(columns):
-        table.add_column(column, justify="right" if position else "left", no_wrap=position == 0)
+        table.add_column(column, justify="right" if position else "left", no_wrap=True, vertical="bottom")
     return table
 
 
 def branch_table(steps: Iterable[Step]) -> Table:
-    table = _table("", "divergent branches", "load requests", "warp instructions", "active lanes")
+    table = _table("", "divergent\nbranches", "load\nrequests", "warp\ninstructions", "active lanes\nof 32")
     for step in steps:
         table.add_row(
             step.name,
             f"{step['divergent_branches']:,} of {step['branches']:,}",
             f"{step['global_load_requests']:,}",
             f"{step['warp_instructions']:,}",
-            f"{step['active_lanes_per_instruction']:.1f} of 32",
+            f"{step['active_lanes_per_instruction']:.1f}",
         )
     return table
 
 
 def read_table(steps: Iterable[Step]) -> Table:
-    table = _table("", "requests", "sectors", "H200 sectors", "sectors a request", "bytes used")
+    table = _table("", "requests", "sectors", "sectors\non an H200", "sectors\na request", "bytes used of\nbytes moved")
     for step in steps:
         table.add_row(
             step.name,
@@ -41,7 +43,7 @@ def read_table(steps: Iterable[Step]) -> Table:
             f"{step['global_load_sectors']:,}",
             f"{step.hardware['global_load_sectors']:,}" if step.hardware else "-",
             f"{step['global_load_sectors'] / step['global_load_requests']:.1f}",
-            f"{step['load_efficiency']:.0%}",
+            f"{step['load_efficiency']:.1%}",
         )
     return table
 
@@ -49,9 +51,8 @@ def read_table(steps: Iterable[Step]) -> Table:
 def reduction_table(steps: Iterable[Step]) -> Table:
     """Two lines a kernel: ours, and the hardware's reading of the same counters."""
     counters = ("global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors")
-    table = _table(
-        "", "load requests", "load sectors", "store requests", "store sectors", "divergent branches", "lanes"
-    )
+    headings = ("load\nrequests", "load\nsectors", "store\nrequests", "store\nsectors")
+    table = _table("", *headings, "divergent\nbranches", "active\nlanes")
     for step in steps:
         table.add_row(
             step.name,
@@ -72,7 +73,9 @@ def reduction_table(steps: Iterable[Step]) -> Table:
 
 
 def sparse_table(steps: Iterable[Step], matrix: Matrix) -> Table:
-    table = _table("", "load requests", "load sectors", "sectors a non-zero", "warp instructions", "active lanes")
+    table = _table(
+        "", "load\nrequests", "load\nsectors", "sectors a\nnon-zero", "warp\ninstructions", "active lanes\nof 32"
+    )
     for step in steps:
         table.add_row(
             step.name,
@@ -80,17 +83,20 @@ def sparse_table(steps: Iterable[Step], matrix: Matrix) -> Table:
             f"{step['global_load_sectors']:,}",
             f"{step['global_load_sectors'] / matrix.nonzeros:.2f}",
             f"{step['warp_instructions']:,}",
-            f"{step['active_lanes_per_instruction']:.1f} of 32",
+            f"{step['active_lanes_per_instruction']:.1f}",
         )
     return table
 
 
-def check_lines(check: Check) -> list[str]:
-    """What the check of one kernel found, as lines of rich markup."""
-    result = "the result is right" if check.correct else "the result is wrong"
-    faults = [hazard for hazard in check.report.hazards if hazard.severity in ("error", "warning")]
+def check_verdict(check: Check) -> Group:
+    """What the check of one kernel found: a verdict, and each hazard under its source line."""
+    result = f"the result is {'right' if check.correct else 'wrong'}"
+    faults = check.report.errors + check.report.warnings
     if not faults:
-        return [f"[bold]{check.name}[/]: {result}, [green]no hazard[/]"]
-    lines = [f"[bold]{check.name}[/]: {result}, and [red]the kernel is broken[/]"]
-    lines += [f"  [red]{hazard.kind}[/] line {hazard.line}: {escape(hazard.message)}" for hazard in faults]
-    return lines
+        return Group(f"[bold]{check.name}[/]: {result}, [green]no hazard[/]")
+    parts: list[RenderableType] = [f"[bold]{check.name}[/]: {result}, and [red]the kernel is broken[/]"]
+    text = {line.number: line.text for line in check.report.lines}
+    for hazard in faults:
+        parts.append(f"  [dim]{hazard.line}[/]  {escape(text.get(hazard.line, ''))}")
+        parts.append(Padding(f"[red]{hazard.kind}[/] {escape(hazard.message)}", (0, 0, 0, 6)))
+    return Group(*parts)

@@ -48,14 +48,16 @@ class _CompilerModule(python_types.ModuleType):
 
 
 class _CompilerFinder(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds every module of numba.cuda that the facade has nothing for."""
+    """Finds every module of numba.cuda that the facade has nothing for, and the tests under their name here."""
 
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        if not name.startswith("numba.cuda.") or name.startswith("numba.cuda.tests."):
+        if not name.startswith("numba.cuda."):
             return None
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> python_types.ModuleType:
+        if spec.name.startswith("numba.cuda.tests."):
+            return importlib.import_module(spec.name.replace("numba.cuda.tests", TESTS, 1))
         return _CompilerModule(spec.name)
 
     def exec_module(self, module: python_types.ModuleType) -> None:

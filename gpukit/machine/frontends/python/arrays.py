@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit.machine.frontends.python import types
+from gpukit.machine.frontends.python import library, types
 from gpukit.machine.frontends.python.values import (
     INT64,
     Array,
@@ -97,6 +97,8 @@ def layout_of(data: np.ndarray) -> str:
 def index_number(ev: Evaluator, value: Value) -> Scalar:
     """An index as int64."""
     number = value.value if isinstance(value, EnumMember) and value.is_int else value
+    if isinstance(number, ConstantArray) and number.data.ndim == 0:
+        number = ev.number(number, "an array index")
     if not isinstance(number, Scalar):
         ev.fail(f"an array index must be an integer, not {value.describe()}")
     if number.dtype.kind not in "iub":
@@ -152,8 +154,10 @@ def conform(ev: Evaluator, value: Value, target: Value) -> tuple[Scalar, ...]:
     if isinstance(value, Record) and isinstance(target, Record):
         return conform(ev, value.array, target.array)
     if isinstance(value, Array) and isinstance(target, Array):
-        if len(value.prefix) != len(target.prefix) or value.offset != target.offset or (
-            target.root is None and value.root is not None and not target.prefix
+        if (
+            len(value.prefix) != len(target.prefix)
+            or value.offset != target.offset
+            or (target.root is None and value.root is not None and not target.prefix)
         ):
             value = collapse(ev, value)
         return value.leaves
@@ -188,6 +192,9 @@ def put_element(ev: Evaluator, array: Array, index: Sequence[Scalar], value: Val
     if array.dtype.fields is not None:
         _copy_record(ev, Record(where), value)
         return
+    if array.dtype.kind in "SU" and isinstance(value, StringValue):
+        _put_text(ev, where, value.text)
+        return
     _check_elements(ev, array)
     if array.vector:
         if not isinstance(value, Vector) or len(value.items) != array.vector:
@@ -196,6 +203,18 @@ def put_element(ev: Evaluator, array: Array, index: Sequence[Scalar], value: Val
     else:
         source = [converted(ev, value, array, "stored in")]
     ev.out.store(place(where), where, array.dtype, source, volatile)
+
+
+def _put_text(ev: Evaluator, where: Array, text: str) -> None:
+    """A constant string, character by character, padded with zeros to the width of the dtype."""
+    unit = np.dtype(np.uint8 if where.dtype.kind == "S" else np.uint32)
+    width = where.dtype.itemsize // unit.itemsize
+    if len(text) > width:
+        ev.fail(f"the string {text!r} does not fit in `{where.name}`, which has room for {width} characters")
+    for position in range(width):
+        code = ord(text[position]) if position < len(text) else 0
+        part = replace(where, dtype=unit, offset=where.offset + position * unit.itemsize)
+        ev.out.store(place(part), part, unit, [constant(code, unit)])
 
 
 def check_writable(ev: Evaluator, array: Array) -> None:
@@ -233,12 +252,16 @@ def _parts(index: Value) -> list[Value]:
     return list(index.items) if isinstance(index, Tuple) else [index]
 
 
+def _all_numbers(parts: list[Value]) -> bool:
+    return all(isinstance(part, Scalar | EnumMember | ConstantArray) for part in parts)
+
+
 def get(ev: Evaluator, array: Array, index: Value, volatile: bool = False) -> Value:
     """`array[index]`: an element, or a view for fewer indices, slices, `...` or a field's name."""
     if isinstance(index, StringValue):
         return field(ev, array, index.text)
     parts = _parts(index)
-    if len(parts) == array.ndim and all(isinstance(part, Scalar | EnumMember) for part in parts):
+    if len(parts) == array.ndim and _all_numbers(parts):
         return element(ev, array, [index_number(ev, part) for part in parts], volatile)
     return view(ev, array, parts)
 
@@ -246,7 +269,7 @@ def get(ev: Evaluator, array: Array, index: Value, volatile: bool = False) -> Va
 def put(ev: Evaluator, array: Array, index: Value, value: Value) -> None:
     """`array[index] = value`; a view is filled element by element."""
     parts = [] if isinstance(index, StringValue) else _parts(index)
-    if parts and len(parts) == array.ndim and all(isinstance(part, Scalar | EnumMember) for part in parts):
+    if parts and len(parts) == array.ndim and _all_numbers(parts):
         put_element(ev, array, [index_number(ev, part) for part in parts], value)
         return
     if array.ndim == 0 and isinstance(index, Tuple) and not index.items:
@@ -304,7 +327,7 @@ def view(ev: Evaluator, array: Array, parts: list[Value]) -> Array:
             if step.constant is None or step.constant != 1:
                 stride = ev.out.alu("({0} * {1})", (stride, step), INT64)
                 layout = "A"
-            elif length is not extent and axis > 0:
+            elif length is not extent and shape:
                 layout = "A"
             shape.append(length)
             strides.append(stride)
@@ -313,9 +336,7 @@ def view(ev: Evaluator, array: Array, parts: list[Value]) -> Array:
             if shape or layout != "C":
                 layout = "A"
         axis += 1
-    return replace(
-        array, base=base, shape=tuple(shape), strides=tuple(strides), prefix=tuple(prefix), layout=layout
-    )
+    return replace(array, base=base, shape=tuple(shape), strides=tuple(strides), prefix=tuple(prefix), layout=layout)
 
 
 def clip(ev: Evaluator, part: SliceValue, extent: Scalar) -> tuple[Scalar, Scalar, Scalar]:
@@ -329,7 +350,7 @@ def clip(ev: Evaluator, part: SliceValue, extent: Scalar) -> tuple[Scalar, Scala
         ev.fail("the step of a slice must not be zero")
     if step.constant is None:
         ev.refuse("the step of a slice must be a constant: index the array instead")
-    forward = bool(step.constant > 0)
+    forward = int(step.constant) > 0
     if start is None and stop is None and step.constant == 1:
         return integer(0), extent, step
     low, high = ("0", "{1}") if forward else ("-1", "{1} - 1")
@@ -374,9 +395,9 @@ def field(ev: Evaluator, owner: Record | Array, name: str) -> Value:
 
 
 def set_field(ev: Evaluator, owner: Record, name: str, value: Value) -> Value:
-    fields = owner.array.dtype.fields or {}
-    if name not in fields:
-        ev.fail(f"`{owner.array.name}` has no field `{name}` (its fields are {', '.join(fields)})")
+    fields = owner.array.dtype.fields
+    if fields is None or name not in fields:
+        ev.fail(f"`{owner.array.name}` has no field `{name}` (its fields are {', '.join(fields or ())})")
     dtype, offset = fields[name][:2]
     if dtype.subdtype is not None:
         target = field(ev, owner, name)
@@ -419,7 +440,7 @@ def attribute(ev: Evaluator, array: Array, name: str) -> Value:
         return transposed(array)
     if name in ("real", "imag"):
         return _complex_part(ev, array, name)
-    if name in METHODS:
+    if name in METHODS or name in library.METHODS:
         return Method(array, name)
     if array.dtype.fields is not None:
         return field(ev, array, name)
@@ -455,15 +476,11 @@ def _reshape(ev: Evaluator, array: Array, args: list[Value]) -> Value:
     _need_contiguous(ev, array, "reshape")
     parts = list(args[0].items) if len(args) == 1 and isinstance(args[0], Tuple) else args
     extents = [index_number(ev, part) for part in parts]
-    unknown = [i for i, extent in enumerate(extents) if extent.constant is not None and extent.constant < 0]
-    if len(unknown) > 1:
-        ev.fail("`reshape` takes -1 for one dimension only")
-    if unknown:
-        known = integer(1)
-        for i, extent in enumerate(extents):
-            if i != unknown[0]:
-                known = ev.out.alu("({0} * {1})", (known, extent), INT64)
-        extents[unknown[0]] = ev.out.alu("({0} // np.maximum({1}, 1))", (size(ev, array), known), INT64)
+    known = integer(1)  # the product of the dimensions that are given; -1 stands for what is left
+    for extent in extents:
+        known = ev.out.alu("({0} * np.maximum({1}, 1))", (known, extent), INT64)
+    left = ev.out.alu("({0} // np.maximum({1}, 1))", (size(ev, array), known), INT64)
+    extents = [ev.out.alu("np.where({0} < 0, {1}, {0})[()]", (extent, left), INT64) for extent in extents]
     strides = [integer(array.itemsize)]
     for extent in reversed(extents[1:]):
         strides.insert(0, ev.out.alu("({0} * {1})", (strides[0], extent), INT64))
@@ -515,6 +532,10 @@ METHODS: dict[str, Callable[[Evaluator, Array, list[Value]], Value]] = {
 def call_method(ev: Evaluator, method: Method, args: list[Value], keywords: dict[str, Value]) -> Value:
     if keywords:
         ev.fail(f"`{method.name}` takes no keyword arguments in a kernel")
+    if isinstance(method.owner, Array) and method.name in library.METHODS:
+        if args:
+            ev.refuse(f"`{method.name}` takes no axis in a kernel: it is over all elements")
+        return ev.call_function(f"numpy.{method.name}", [method.owner], {})
     if isinstance(method.owner, Array):
         return METHODS[method.name](ev, method.owner, args)
     assert isinstance(method.owner, Scalar)

@@ -66,7 +66,7 @@ class TupleType:
 @dataclass(frozen=True, slots=True)
 class EnumType:
     kind: type
-    dtype: np.dtype
+    value: ArgumentType
     is_int: bool
 
 
@@ -86,10 +86,7 @@ def type_of(value: object, name: str) -> ArgumentType:
     if isinstance(value, np.ndarray):
         return _array_type(value, name, host=True)
     if isinstance(value, enum.Enum):
-        member = type_of(value.value, name)
-        if not isinstance(member, ScalarType):
-            raise KernelTypeError(f"the argument `{name}` is an enum member whose value is not a number")
-        return EnumType(type(value), member.dtype, isinstance(value, int))
+        return EnumType(type(value), type_of(value.value, name), isinstance(value, int))
     if isinstance(value, np.void):
         _check_dtype(value.dtype, name)
         return RecordType(value.dtype)
@@ -138,15 +135,17 @@ def _check_dtype(dtype: np.dtype, name: str) -> None:
     if dtype.hasobject:
         raise KernelTypeError(f"the argument `{name}` holds Python objects: convert it, for example to float64")
     if not dtype.isnative:
-        raise KernelTypeError(f"the argument `{name}` has foreign byte order: use array.astype(dtype.newbyteorder('='))")
-    if dtype.fields is None and memory_dtype(dtype) not in types.TYPES:
+        raise KernelTypeError(
+            f"the argument `{name}` has foreign byte order: use array.astype(dtype.newbyteorder('='))"
+        )
+    if dtype.fields is None and dtype.kind not in "SU" and memory_dtype(dtype) not in types.TYPES:
         raise KernelTypeError(f"the argument `{name}` has dtype {dtype}, which a kernel cannot compute with")
 
 
 def _array_type(array: np.ndarray, name: str, host: bool) -> ArrayType:
     _check_dtype(array.dtype, name)
     layout = layout_of(array)
-    if host and layout == "A":
+    if host and layout == "A" and 0 not in array.strides:
         raise LaunchError(
             f"the array `{name}` is not contiguous, so it cannot be copied to a GPU in one piece: "
             "pass np.ascontiguousarray(...) of it"
@@ -162,7 +161,7 @@ def _parameter(kind: ArgumentType, name: str, position: int, memory: Memory) -> 
     if isinstance(kind, ScalarType):
         return Scalar(kind.dtype, UNKNOWN)
     if isinstance(kind, EnumType):
-        return EnumMember(kind.kind, Scalar(kind.dtype, UNKNOWN), kind.is_int)
+        return EnumMember(kind.kind, _parameter(kind.value, name, position, memory), kind.is_int)
     if isinstance(kind, NoneType):
         return NoneValue()
     if isinstance(kind, TupleType):
@@ -245,8 +244,8 @@ def _translate(source: Source, argument_types: tuple[ArgumentType, ...]) -> Comp
     instance = compiler.instance(None, source, tuple(anonymous(kind) for kind in kinds), {})
     if instance.returns is not None and not isinstance(instance.returns, NoneValue):
         raise KernelTypeError(
-            f"the kernel `{source.name}` returns {instance.returns.describe()}: a kernel cannot return a value, write it "
-            "to an array argument",
+            f"the kernel `{source.name}` returns {instance.returns.describe()}: a kernel cannot return a value, "
+            "write it to an array argument",
             file=source.file,
             line=source.first_line,
         )
@@ -276,8 +275,9 @@ def _assemble(source: Source, compiler: Compiler, builder: Builder, parameters: 
         for root in memory.roots:
             if root.dynamic:
                 root.offset = shared
-    own = sorted(compiler.sources.values(), key=lambda s: (s is not source, s.identity))
-    lines = [SourceLine(s.file, number, text) for s in own for number, text in sorted(s.text.items())]
+    shown = [s for s in compiler.sources.values() if not s.hidden]
+    own = sorted(shown, key=lambda s: (s is not source, s.identity))
+    lines = {(s.file, number): SourceLine(s.file, number, text) for s in own for number, text in sorted(s.text.items())}
     program = Program(
         kernel_name=source.name,
         file=source.file,
@@ -287,7 +287,7 @@ def _assemble(source: Source, compiler: Compiler, builder: Builder, parameters: 
         roots=memory.roots,
         static_shared_bytes=shared,
         local_bytes=memory.local_bytes,
-        source=lines,
+        source=list(lines.values()),
         function_lines={s.name: (s.file, s.first_line) for s in own},
     )
 
@@ -346,9 +346,7 @@ def bind(
         filler.fill(value, argument)
     filler.finish(shared_bytes)
     described = [_describe(name, kind, value) for name, kind, value in zip(shown, kinds, args, strict=True)]
-    return Launch(
-        compiled.program, grid, block, filler.registers, filler.allocations, shared_bytes, described
-    )
+    return Launch(compiled.program, grid, block, filler.registers, filler.allocations, shared_bytes, described)
 
 
 def _complete(source: Source, args: Sequence[object]) -> list[object]:
@@ -387,7 +385,7 @@ class _Filler:
                 argument = argument.view(np.int64)
             self._set(value, argument)
         elif isinstance(value, EnumMember):
-            self._set(value.value, argument.value)  # type: ignore[attr-defined]
+            self.fill(value.value, argument.value)  # type: ignore[attr-defined]
         elif isinstance(value, Tuple):
             assert isinstance(argument, tuple)
             for part, item in zip(value.items, argument, strict=True):
@@ -403,6 +401,8 @@ class _Filler:
         if not isinstance(argument, np.ndarray):
             array = argument.__gpukit_array__  # type: ignore[attr-defined]
             owner = _owner(array)
+        elif value.layout == "A":  # a broadcast array: all its elements are in the smaller array behind it
+            owner = _owner(argument)
         assert isinstance(array, np.ndarray) and value.root is not None
         allocation = self.memory.allocate(array, owner=owner, name=value.name)
         self.allocations[value.root] = allocation
@@ -427,10 +427,13 @@ class _Filler:
 
 
 def _owner(array: np.ndarray) -> np.ndarray:
-    """The array that owns the memory a device array is a view of."""
+    """The largest contiguous array that an array is a view of."""
+    owner = array
     while isinstance(array.base, np.ndarray):
         array = array.base
-    return array
+        if array.flags.forc:
+            owner = array
+    return owner
 
 
 def _as_array(argument: object) -> object:

@@ -332,7 +332,7 @@ class Builder(Typist):
 
     def print(self, parts: Sequence[str | Scalar]) -> None:
         operands = tuple(part if isinstance(part, str) else part.operand for part in parts)
-        self.append(Print(operands, self.line))
+        self.append(Print(operands, self.line, sep=""))
 
     def stop(self, message: str, exception: type[BaseException], args: tuple) -> None:
         self.append(Raise(message, self.line, exception, args))

@@ -58,7 +58,7 @@ def tidy(
 def _targets(end: Terminator, new: dict[int, int]) -> Terminator:
     names = [name for name in ("target", "if_true", "if_false", "entry") if hasattr(end, name)]
     changed = {name: new[getattr(end, name)] for name in names if new.get(getattr(end, name), -1) >= 0}
-    return replace(end, **changed) if changed else end
+    return replace(end, **changed) if changed else end  # type: ignore[arg-type]
 
 
 def _skip_empty(blocks: list[BasicBlock]) -> None:
@@ -168,7 +168,7 @@ def _share(blocks: list[BasicBlock], registers: list[Register], fixed: set[int])
         return
     conflicts = _conflicts(blocks, len(registers))
     group = list(range(len(registers)))
-    members = {r: 1 << r for op in copies for r in (op.dst, op.src[0])}
+    members = {r: 1 << r for op in copies for r in (op.dst, op.src[0]) if isinstance(r, int)}
 
     def leader(register: int) -> int:
         while group[register] != register:

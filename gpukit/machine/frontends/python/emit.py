@@ -103,7 +103,7 @@ class Emitter:
 
     # --- bodies ----------------------------------------------------------------------------------------------------
 
-    def _body(self, instance: Instance, args: Sequence[Value], captured: dict[str, Value], leave) -> None:  # noqa: ANN001
+    def _body(self, instance: Instance, args: Sequence[Value], captured: dict[str, Value], leave) -> None:
         out, body, source = self.out, instance.body, instance.source
         ev = instance.evaluator(out, self.compiler, captured)
         values: list[Value | None] = [None] * len(body.names)
@@ -125,7 +125,8 @@ class Emitter:
                 operands = [values[argument] for argument in instruction.args]
                 if None in operands:
                     continue
-                out.line = out.at(source.file, instruction.line, source.text.get(instruction.line, ""))
+                if not source.hidden:
+                    out.line = out.at(source.file, instruction.line, source.text.get(instruction.line, ""))
                 name = body.names[instruction.result]
                 value = arrays.christen(ev.evaluate(instruction, operands), name, out.memory)  # type: ignore[arg-type]
                 values[instruction.result] = value
@@ -141,9 +142,9 @@ class Emitter:
             if isinstance(leaf.operand, int) and not self.out.registers[leaf.operand].name:
                 self.out.registers[leaf.operand].name = name
 
-    def _end(self, ev: Evaluator, instance: Instance, number: int, values, starts, leave) -> None:  # noqa: ANN001
+    def _end(self, ev: Evaluator, instance: Instance, number: int, values, starts, leave) -> None:
         out, end, source = self.out, instance.body.blocks[number].end, instance.source
-        if end is not None and end.line:
+        if end is not None and end.line and not source.hidden:
             out.line = out.at(source.file, end.line, source.text.get(end.line, ""))
         if isinstance(end, Goto):
             self._edge(ev, instance, number, end.target, values)

@@ -78,8 +78,8 @@ def widened(ufunc: np.ufunc, dtype: np.dtype) -> Callable:
 POWER_LOOP_LIMIT = 0x10000
 
 
-def _inverse_integers(power, base):
-    """1 / power for integers, which makes a ** -n: 0 but for bases 1, -1 and (a division by zero) 0."""
+def _inverse_of_integers(power, base):
+    """1 / power for power = base ** n: 0 but for the bases 1, -1 and 0; of 0, the smallest integer."""
     bits = power.dtype.itemsize * 8
     smallest = power.dtype.type(1) << power.dtype.type(bits - 1)
     unit = (base == 1) | (base == -1) if base.dtype.kind == "i" else base == 1
@@ -100,7 +100,7 @@ def constant_power(x, _exponent=None, *, exponent: int):
         power = np.ones_like(x)[()]
     if exponent >= 0:
         return power
-    return _inverse_integers(power, power) if x.dtype.kind in "iu" else x.dtype.type(1) / power
+    return _inverse_of_integers(power, x) if x.dtype.kind in "iu" else x.dtype.type(1) / power
 
 
 @vector
@@ -122,7 +122,7 @@ def integer_power(a, b):
         generic = np.power(a[large].astype(np.float64), b[large].astype(np.float64))
         power[large] = float_to_int(generic.dtype, dtype)(generic) if integers else generic
     if negative.any() and integers:
-        power = np.where(negative, _inverse_integers(power, a), power)
+        power = np.where(negative, _inverse_of_integers(power, a), power)
     return power
 
 
@@ -149,18 +149,18 @@ def float_to_int(src: np.dtype, dst: np.dtype, rounding: Callable | None = None)
     """x -> x as an integer, in the way of the instruction cvt.rzi: toward zero, and saturating.
 
     Beyond the range of `dst` comes its nearest end. NaN gives 0, except that conversions to 64 bits and from float64
-    give the integer whose only bit is the highest one. 8-bit integers are converted to 16 bits and wrap from there,
-    since the GPU has no narrower conversion. `rounding` (np.rint, np.floor, ...) replaces the truncation; float16
-    defaults to np.rint, which is what numba-cuda asks the hardware for.
+    give the integer whose only bit is the highest one. From float32 and float64, 8-bit integers come by way of 16 bits
+    and wrap from there, since that is how they are compiled. `rounding` (np.rint, np.floor, ...) replaces the
+    truncation; float16 defaults to np.rint, which is what numba-cuda asks the hardware for.
     """
     if rounding is None and src == np.float16:
         rounding = np.rint
-    work = np.dtype(f"{dst.kind}{max(dst.itemsize, 2)}")
+    work = dst if src == np.float16 else np.dtype(f"{dst.kind}{max(dst.itemsize, 2)}")
     limits = np.iinfo(work)
     wide = np.promote_types(src, np.float32)
     low, high = wide.type(limits.min) - wide.type(1), wide.type(limits.max) + wide.type(1)
     top_bit = work.type(1) << work.type(8 * work.itemsize - 1)
-    not_a_number = top_bit if work.itemsize == 8 or (src == np.float64 and work.itemsize == 4) else work.type(0)
+    not_a_number = top_bit if work.itemsize == 8 or src == np.float64 else work.type(0)
 
     def convert(x):
         value = x if src == wide else x.astype(wide)

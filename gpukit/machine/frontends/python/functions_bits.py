@@ -49,18 +49,13 @@ def reverse(x):
 
 
 def byte_permute(x, y, selector):
-    """Four bytes picked from the eight of y:x, each by four bits of the selector.
-
-    The low three of the four bits choose the byte, the highest replicates that byte's sign bit instead.
-    """
+    """Four bytes picked from the eight of y:x, each by the low three of four bits of the selector."""
     pool = unsigned(x).astype(np.uint64) | (unsigned(y).astype(np.uint64) << np.uint64(32))
     select = unsigned(selector).astype(np.uint64)
     result = np.uint64(0)
     for place in range(4):
         nibble = select >> np.uint64(4 * place)
         byte = (pool >> ((nibble & np.uint64(7)) * np.uint64(8))) & np.uint64(0xFF)
-        sign = (byte >> np.uint64(7)) * np.uint64(0xFF)
-        byte = np.where(nibble & np.uint64(8), sign, byte)[()]
         result = result | (byte << np.uint64(8 * place))
     return result.astype(np.uint32).view(np.int32)
 

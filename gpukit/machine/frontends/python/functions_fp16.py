@@ -33,7 +33,12 @@ def _rsqrt(x):
 
 def _saturated(function: Callable) -> Callable:
     """The result clamped to [0, 1], NaN to 0."""
-    return lambda *args: np.fmin(np.fmax(function(*args), np.float16(0)), np.float16(1))
+
+    def clamp(*args):
+        result = function(*args)
+        return np.where(result > 0, np.fmin(result, np.float16(1)), np.float16(0))[()]
+
+    return clamp
 
 
 def _relu(x, y, z):

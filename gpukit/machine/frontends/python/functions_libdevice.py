@@ -5,7 +5,8 @@ here rounds once to the type it returns, in the direction its name states, with 
 
 * transcendental functions are those of NumPy and the standard library: good to the last bits, like libdevice's, but not
   bit for bit the same;
-* the `fast_` functions are computed as accurately as the others, where the GPU trades accuracy for speed.
+* the `fast_` functions are computed as accurately as the others, where the GPU trades accuracy for speed (its fast sine
+  of a number beyond 1e9 is 0).
 
 `missing()` lists what is not here (the Bessel functions).
 """
@@ -129,7 +130,8 @@ def _fdim(x, y):
 
 
 def _saturate(x):
-    return np.fmin(np.fmax(x, x.dtype.type(0)), x.dtype.type(1))
+    zero, one = x.dtype.type(0), x.dtype.type(1)
+    return np.where(x > zero, np.fmin(x, one), zero)[()]
 
 
 def _exp10(x):
@@ -154,8 +156,14 @@ def _sincospi(x):
     return _sinpi(wide).astype(x.dtype), _cospi(wide).astype(x.dtype)
 
 
-def _powi(x, n):
-    return np.power(x, n.astype(x.dtype)) if x.dtype == np.float64 else _powi(x.astype(np.float64), n).astype(x.dtype)
+def _fast_power(x, y):
+    """pow as the GPU's fast version computes it: by the logarithm, so NaN for every negative base."""
+    return np.exp2(y * np.log2(x))
+
+
+def _half_bits(x):
+    """The bits of x as float16, in an int16; every NaN becomes the GPU's."""
+    return np.where(np.isnan(x), np.int16(0x7FFF), x.astype(np.float16).view(np.int16))[()]
 
 
 def _as_int32(test: Callable) -> Callable:
@@ -207,7 +215,7 @@ def _floats() -> dict[str, list[Rule]]:
         "atan2": np.arctan2, "copysign": np.copysign, "fdim": _fdim, "fmax": np.fmax, "fmin": np.fmin, "fmod": np.fmod,
         "hypot": np.hypot, "nextafter": np.nextafter, "pow": np.power, "remainder": pymath.remainder,
     }  # fmt: skip
-    with_integer: dict[str, Callable] = {"ldexp": np.ldexp, "scalbn": np.ldexp, "powi": _powi}
+    with_integer: dict[str, Callable] = {"ldexp": np.ldexp, "scalbn": np.ldexp, "powi": pymath.power_of_integer}
     tests: dict[str, Callable] = {"signbit": np.signbit, "isinf": np.isinf, "isnan": np.isnan}
     table: dict[str, list[Rule]] = {}
     for suffix, c in (("", "d"), ("f", "f")):
@@ -233,7 +241,10 @@ def _floats() -> dict[str, list[Rule]]:
         "sinf": np.sin, "tanf": np.tan,
     }  # fmt: skip
     table |= {f"fast_{name}": [rule("f>f", code, "float")] for name, code in fast.items()}
-    table["fast_fdividef"], table["fast_powf"] = [rule("ff>f", np.divide, "float")], [rule("ff>f", np.power, "float")]
+    table["fast_fdividef"], table["fast_powf"] = (
+        [rule("ff>f", np.divide, "float")],
+        [rule("ff>f", _fast_power, "float")],
+    )
     table["fast_sincosf"] = [rule("f>ff", _sincos)]
     table["saturatef"] = [rule("f>f", _saturate)]
     return table
@@ -316,7 +327,7 @@ def _integers() -> dict[str, list[Rule]]:
         "longlong_as_double": of("l>d", _view(_FLOAT64)),
         "float_as_int": of("f>i", _view(_INT32)),
         "int_as_float": of("i>f", _view(_FLOAT32)),
-        "float2half_rn": of("f>h", lambda x: x.astype(np.float16).view(np.int16)),
+        "float2half_rn": of("f>h", _half_bits),
         "half2float": of("h>f", lambda x: x.view(np.float16).astype(np.float32)),
     }
     return table

@@ -111,8 +111,9 @@ def _classify(code: Callable, of_integers: bool) -> list[Rule]:
     return whole + [rule(form, code) for form in ("f>?", "d>?")]
 
 
-def _power_of_integer(x, y):
-    return np.power(x, y.astype(x.dtype))
+def power_of_integer(x, n):
+    """x ** n for an int32 n, by pow in float64, where every n is exact."""
+    return np.power(x.astype(np.float64), n.astype(np.float64)).astype(x.dtype)
 
 
 def _math() -> list[Function]:
@@ -121,7 +122,7 @@ def _math() -> list[Function]:
     table |= {"atan2": _binary(np.arctan2, integers=True), "hypot": _binary(np.hypot, integers=True)}
     table |= {"copysign": _binary(np.copysign), "fmod": _binary(np.fmod), "nextafter": _binary(np.nextafter)}
     table["remainder"] = _binary(remainder)
-    table["pow"] = _binary(np.power) + [rule(form, _power_of_integer, "float") for form in ("fi>f", "di>d")]
+    table["pow"] = _binary(np.power) + [rule(form, power_of_integer, "float") for form in ("fi>f", "di>d")]
     table["frexp"] = [rule(form, np.frexp) for form in ("f>fi", "d>di")]
     table["ldexp"] = [rule(form, np.ldexp, "float") for form in ("fi>f", "di>d")]
     table["modf"] = [rule(form, np.modf) for form in ("d>dd", "f>ff")]

@@ -13,14 +13,17 @@ import types as python_types
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from gpukit.errors import KernelTypeError, UnsupportedFeature
-from gpukit.machine.frontends.python import arrays
+import numpy as np
+
+from gpukit.errors import GpukitError, KernelTypeError, UnsupportedFeature
+from gpukit.machine.frontends.python import arrays, library
 from gpukit.machine.frontends.python.builder import Memory, Typist
 from gpukit.machine.frontends.python.cfg import Body, Goto, Leave, Test
 from gpukit.machine.frontends.python.iteration import Unroll
 from gpukit.machine.frontends.python.lowering import lower, parameter_names
 from gpukit.machine.frontends.python.operations import Evaluator
 from gpukit.machine.frontends.python.source import Source, from_function
+from gpukit.machine.frontends.python.types import can_cast
 from gpukit.machine.frontends.python.values import (
     FunctionValue,
     NoneValue,
@@ -91,6 +94,23 @@ class Compiler:
         if source is self.kernel:
             ev.refuse(f"the kernel `{source.name}` cannot call itself: put the shared code in a device function")
         bound = self.bind(ev, function, args, keywords)
+        declared = source.declared
+        if declared is not None:
+            bound = [self._as_declared(ev, v, kind) for v, kind in zip(bound, declared.args, strict=True)]
+        result = self._result(ev, function, bound)
+        return (
+            self._as_declared(ev, result, declared.returns) if declared is not None and result is not None else result
+        )
+
+    @staticmethod
+    def _as_declared(ev: Evaluator, value: Value, kind: np.dtype | None) -> Value:
+        """A number converted to the type of the function's signature."""
+        if kind is None or not isinstance(value, Scalar) or not can_cast(value.dtype, kind):
+            return value
+        return ev.out.cast(value, kind)
+
+    def _result(self, ev: Evaluator, function: FunctionValue, bound: list[Value]) -> Value:
+        source = function.source
         recording = ev.out.recording
         stack = [instance.source.identity for instance in self.active] if not recording else self.inlined
         if source.identity in stack:
@@ -99,7 +119,12 @@ class Compiler:
         else:
             wanted = tuple(anonymous(value) for value in bound)
         captured = dict(zip(function.names, function.captured, strict=True))
-        instance = self.instance(ev, source, wanted, captured)
+        try:
+            instance = self.instance(ev, source, wanted, captured)
+        except GpukitError as error:
+            if source.hidden:  # say it of the user's line
+                raise type(error)(error.message, file=ev.source.file, line=ev.line) from None
+            raise
         if not recording:
             if self.active and instance.waits_for:
                 self.active[-1].waits_for |= instance.waits_for
@@ -150,8 +175,10 @@ class Compiler:
         return self._nested[id(tree)]
 
     def device_function(self, name: str) -> FunctionValue | None:
-        """One of gpukit's own device functions, by its dotted name."""
+        """A function of `library`, or one of gpukit's own device functions, by its dotted name."""
         package, _, last = name.rpartition(".")
+        if name in library.FUNCTIONS:
+            return FunctionValue(from_function(library.FUNCTIONS[name]))
         if not package.startswith("gpukit."):
             return None
         try:
@@ -224,7 +251,8 @@ class Compiler:
             types[parameter] = value
         stamps = [0] * len(types)
         evaluated = [[-1] * len(block.instructions) for block in body.blocks]
-        executed, edges = {0}, set()
+        executed: set[int] = {0}
+        edges: set[tuple[int, int]] = set()
         changed, tick = True, 0
         while changed:
             changed = False
@@ -268,7 +296,7 @@ class Compiler:
         instance.types, instance.executed = types, executed
         self._set_returns(instance, ev)
 
-    def _meet(self, instance: Instance, ev: Evaluator, number: int, phi, types, edges) -> Value | None:  # noqa: ANN001
+    def _meet(self, instance: Instance, ev: Evaluator, number: int, phi, types, edges) -> Value | None:
         merged = types[phi.result]
         for origin, source in phi.sources.items():
             value = types[source]
@@ -280,8 +308,8 @@ class Compiler:
             joined = join(merged, value, lambda array: arrays.collapse(ev, array))
             if joined is None:
                 raise KernelTypeError(
-                    f"`{phi.variable}` is {merged.describe()} on one path and {value.describe()} on another: a variable "
-                    "has one type over the whole function, so use two names"
+                    f"`{phi.variable}` is {merged.describe()} on one path and {value.describe()} on another: "
+                    "a variable has one type over the whole function, so use two names"
                     if not phi.variable.startswith(".")
                     else f"this is {merged.describe()} on one path and {value.describe()} on another: "
                     "convert one of them",

@@ -11,12 +11,15 @@ import numpy as np
 from gpukit.machine.frontends.python import arrays, iteration
 from gpukit.machine.frontends.python.registry import intrinsic
 from gpukit.machine.frontends.python.values import (
+    BOOL,
     INT64,
     Array,
     ConstantArray,
     DtypeValue,
+    EnumClass,
     Enumerate,
     EnumMember,
+    NamedTupleClass,
     NoneValue,
     Range,
     Record,
@@ -26,6 +29,7 @@ from gpukit.machine.frontends.python.values import (
     Tuple,
     Value,
     Vector,
+    constant,
     integer,
 )
 from gpukit.machine.program import LOCAL, LOCAL_BASE, SHARED, SHARED_BASE, Root
@@ -66,7 +70,7 @@ def _dimensions(ev: Evaluator, ndim: Value, name: str) -> int:
     return int(ndim.constant)
 
 
-def _per_axis(values: list[Value]) -> Value:
+def _per_axis(values: list[Scalar]) -> Value:
     return values[0] if len(values) == 1 else Tuple(tuple(values))
 
 
@@ -162,6 +166,7 @@ def _declare(
             memory.local_bytes = offset + nbytes
     number = memory.by_place[key]
     root = memory.roots[number]
+    lengths: tuple[Scalar, ...]
     if dynamic:
         base, lengths = ev.out.base_of(number), (ev.out.extent_of(number),)
     else:
@@ -319,7 +324,7 @@ def tuple_(ev: Evaluator, items: Value) -> Value:
     return items
 
 
-@intrinsic("numba.literal_unroll")
+@intrinsic("numba.literal_unroll", "cuda.literal_unroll")
 def literal_unroll(ev: Evaluator, items: Value) -> Value:
     return items  # loops over tuples are unrolled anyway
 
@@ -331,6 +336,35 @@ def slice_(ev: Evaluator, first: Value, second: Value | None = None, third: Valu
     return ev.on_slice(None, *bounds)
 
 
+_KINDS = {"builtins.int": "iu", "builtins.float": "f", "builtins.complex": "c", "builtins.bool": "b"}
+
+
+@intrinsic("builtins.isinstance")
+def isinstance_(ev: Evaluator, value: Value, kinds: Value) -> Value:
+    """Known when the kernel is compiled."""
+    wanted = kinds.items if isinstance(kinds, Tuple) else (kinds,)
+    return constant(any(_is_a(ev, value, kind) for kind in wanted), BOOL)
+
+
+def _is_a(ev: Evaluator, value: Value, kind: Value) -> bool:
+    if isinstance(kind, NamedTupleClass):
+        return isinstance(value, Tuple) and value.kind == kind.kind.__name__
+    if isinstance(kind, EnumClass):
+        return isinstance(value, EnumMember) and value.kind is kind.kind
+    if isinstance(kind, DtypeValue):
+        return isinstance(value, Scalar) and value.dtype == kind.dtype
+    if isinstance(kind, Symbol):
+        if kind.name in _KINDS:
+            return isinstance(value, Scalar) and value.dtype.kind in _KINDS[kind.name]
+        if kind.name == "builtins.tuple":
+            return isinstance(value, Tuple)
+        if kind.name == "builtins.str":
+            return isinstance(value, StringValue)
+        if kind.name == "numpy.ndarray":
+            return isinstance(value, Array | ConstantArray)
+    ev.refuse(f"`isinstance` does not know {kind.describe()} in a kernel")
+
+
 MAX_PRINTED = 32
 
 
@@ -339,9 +373,15 @@ def print_(ev: Evaluator, *values: Value) -> Value:
     if len(values) > MAX_PRINTED:
         ev.fail(f"`print` takes up to {MAX_PRINTED} values in a kernel, {len(values)} were given")
     parts: list[str | Scalar] = []
-    for value in values:
-        parts += _printed(ev, value)
-    ev.out.print(parts)
+    for position, value in enumerate(values):
+        parts += ([" "] if position else []) + _printed(ev, value)
+    joined: list[str | Scalar] = []
+    for part in parts:
+        if isinstance(part, str) and joined and isinstance(joined[-1], str):
+            joined[-1] += part
+        else:
+            joined.append(part)
+    ev.out.print(joined)
     return NoneValue()
 
 
@@ -352,10 +392,13 @@ def _printed(ev: Evaluator, value: Value) -> list[str | Scalar]:
         return [ev.number(value, "`print`")]
     if isinstance(value, NoneValue):
         return ["None"]
-    if isinstance(value, Tuple):
-        return [part for item in value.items for part in _printed(ev, item)]
-    if isinstance(value, Vector):
-        return list(value.items)
+    if isinstance(value, Symbol) and value.name.rpartition(".")[2] in ev.AXES:
+        value = Tuple(tuple(ev.on_getattr(axis, value) for axis in "xyz"))
+    if isinstance(value, Tuple | Vector):
+        parts: list[str | Scalar] = ["("]
+        for position, item in enumerate(value.items):
+            parts += ([", "] if position else []) + _printed(ev, item)
+        return [*parts, ",)" if len(value.items) == 1 else ")"]
     ev.refuse(f"`print` can show numbers and strings in a kernel, not {value.describe()}: print its elements")
 
 
@@ -383,7 +426,7 @@ def host_value(ev: Evaluator, value: Value) -> object:
 def ufunc_with_output(ev: Evaluator, name: str, args: list[Value]) -> Value:
     """`np.add(x, y, out)` over whole arrays: one element after the other, by each thread that calls it."""
     *inputs, output = args
-    if not isinstance(output, Array):
+    if not isinstance(output, Array) or not inputs:
         ev.refuse(f"`{name}` over arrays needs the output array as its last argument, because a thread cannot allocate")
     for value in inputs:
         if isinstance(value, Array) and value.ndim != output.ndim:

@@ -42,18 +42,17 @@ class Unroll(Exception):
 
 
 def make_range(ev: Evaluator, *bounds: Value) -> Range:
-    """`range(...)`, of int32 if all bounds fit, of uint64 if all are unsigned, of int64 otherwise, as numba types it."""
+    """`range(...)`: int32 if all bounds fit, uint64 if all are unsigned, int64 otherwise, as numba types it."""
     numbers = [ev.number(bound, "`range`") for bound in bounds]
     for number in numbers:
         if number.dtype.kind not in "iub":
             ev.fail(f"`range` needs integers, not {number.dtype}: convert with int(...)")
     dtypes = [number.dtype for number in numbers]
+    dtype: np.dtype = INT64
     if all(np.can_cast(dtype, _INT32, "safe") for dtype in dtypes):
         dtype = _INT32
     elif all(dtype.kind in "ub" for dtype in dtypes):
         dtype = _UINT64
-    else:
-        dtype = INT64
     numbers = [ev.out.cast(number, dtype) for number in numbers]
     one, zero = ev.out.cast(integer(1), dtype), ev.out.cast(integer(0), dtype)
     start, stop, step = (zero, *numbers, one) if len(numbers) == 1 else (*numbers, one)[:3]
@@ -112,7 +111,7 @@ def more(ev: Evaluator, value: Value, state: Value) -> Scalar:
         if value.step.constant is None:
             code = "np.where({2} > 0, {0} < {1}, {0} > {1})[()]"
             return ev.out.alu(code, (state, value.stop, value.step), BOOL)
-        return ev.out.alu("({0} < {1})" if value.step.constant > 0 else "({0} > {1})", (state, value.stop), BOOL)
+        return ev.out.alu("({0} < {1})" if int(value.step.constant) > 0 else "({0} > {1})", (state, value.stop), BOOL)
     if isinstance(value, Enumerate):
         assert isinstance(state, Tuple)
         if value.kind == "enumerate":

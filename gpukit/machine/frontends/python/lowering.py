@@ -7,10 +7,10 @@ needs. Every loop has one latch block where its lanes meet again before the next
 from __future__ import annotations
 
 import ast
-import operator
 from collections.abc import Callable
+from functools import partial
 
-from gpukit.errors import KernelSyntaxError, UnsupportedFeature
+from gpukit.errors import UnsupportedFeature
 from gpukit.machine.frontends.python.cfg import Body, Goto, Leave, SsaBuilder, Test
 from gpukit.machine.frontends.python.source import Source
 
@@ -414,8 +414,8 @@ class _Lowerer:
             return self.ssa.emit("not", (operand,), node.lineno)
         if isinstance(node.operand, ast.Constant) and isinstance(node.op, ast.USub):
             value = node.operand.value
-            if type(value) in (int, float, complex):  # `-1` is a literal to the user
-                return self.constant(operator.neg(value), node.lineno)
+            if isinstance(value, int | float | complex) and not isinstance(value, bool):  # `-1` is a literal too
+                return self.constant(-value, node.lineno)
         return self.ssa.emit("unary", (operand,), node.lineno, OPERATORS[type(node.op)])
 
     def expr_Attribute(self, node: ast.Attribute) -> int:
@@ -484,8 +484,11 @@ class _Lowerer:
         ways = self.ssa.new_block(), self.ssa.new_block()
         self.condition(node, *ways)
         for block, value in zip(ways, (True, False), strict=True):
-            self._arm(block, lambda v=value: self.ssa.write(result, self.constant(v, node.lineno)), join)
+            self._arm(block, partial(self._write_constant, result, value, node.lineno), join)
         return self._meet(result, join)
+
+    def _write_constant(self, variable: str, value: object, line: int) -> None:
+        self.ssa.write(variable, self.constant(value, line))
 
     def expr_IfExp(self, node: ast.IfExp) -> int:
         result, join = self._result(), self.ssa.new_block()
@@ -537,13 +540,3 @@ class _Lowerer:
         else:
             truth = self.ssa.emit("truth", (self.expr(node),), node.lineno)
             self.ssa.end(Test(truth, if_true, if_false, node.lineno))
-
-
-def check_parsed(text: str, file: str) -> ast.Module:
-    """Parse Python source; KernelSyntaxError names the line that does not parse."""
-    try:
-        return ast.parse(text)
-    except SyntaxError as error:
-        raise KernelSyntaxError(f"this is not valid Python: {error.msg}", file=file, line=error.lineno) from None
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise KernelSyntaxError(f"this cannot be parsed: {error}", file=file) from None

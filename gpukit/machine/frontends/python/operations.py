@@ -15,7 +15,16 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from gpukit.errors import GpukitError, KernelTypeError, UnsupportedFeature
-from gpukit.machine.frontends.python import arrays, functions, intrinsics, intrinsics_sync, iteration, registry, symbols, types
+from gpukit.machine.frontends.python import (
+    arrays,
+    functions,
+    intrinsics,
+    intrinsics_sync,  # noqa: F401 (registers its handlers)
+    iteration,
+    registry,
+    symbols,
+    types,
+)
 from gpukit.machine.frontends.python.builder import Typist
 from gpukit.machine.frontends.python.cfg import Instruction
 from gpukit.machine.frontends.python.source import Source, materialise, meaning
@@ -65,6 +74,8 @@ COMPARISONS = frozenset({"<", "<=", ">", ">=", "==", "!=", "is", "is not", "in",
 
 class Evaluator:
     """Evaluates the instructions of one function. `line` is the line being evaluated, for errors."""
+
+    AXES = SPECIAL_AXES
 
     def __init__(self, out: Typist, compiler: Compiler, source: Source, captured: dict[str, Value], scope: tuple):
         self.out = out
@@ -131,6 +142,8 @@ class Evaluator:
             return constant(found, dtype)
         if isinstance(found, str) and not isinstance(found, enum.Enum):
             return StringValue(str(found))
+        if isinstance(found, bytes):
+            return StringValue(found.decode("latin-1"))
         if isinstance(found, enum.Enum):
             return self._member(found)
         if isinstance(found, np.void):
@@ -149,7 +162,7 @@ class Evaluator:
             return ConstantArray(found, name)
         if isinstance(found, Source):
             return FunctionValue(found, defaults=tuple(self.lift(d, name) for d in found.defaults))
-        if isinstance(found, python_types.ModuleType):
+        if isinstance(found, python_types.ModuleType | symbols.Namespace):
             return Module(found)
         if isinstance(found, type):
             if issubclass(found, enum.Enum):
@@ -163,10 +176,7 @@ class Evaluator:
         self.fail(f"{shown} {what}, which a kernel cannot use: pass arrays and numbers as arguments")
 
     def _member(self, member: enum.Enum) -> Value:
-        value = self.lift(member.value, member.name)
-        if not isinstance(value, Scalar):
-            self.fail(f"the enum member `{member}` is not a number, which a kernel cannot use")
-        return EnumMember(type(member), value, isinstance(member, int))
+        return EnumMember(type(member), self.lift(member.value, member.name), isinstance(member, int))
 
     def named(self, dotted: str) -> Value:
         """The value of a name of the vocabulary."""
@@ -182,7 +192,7 @@ class Evaluator:
             return self.out.special("laneid", INT32)
         if package == "builtins" and last in intrinsics.EXCEPTIONS:
             return ExceptionValue(intrinsics.EXCEPTIONS[last])
-        if package in ("numpy", "numba"):
+        if package in ("numpy", "numba", "cuda"):
             dtype = types.from_name(last)
             if dtype is not None:
                 return DtypeValue(dtype)
@@ -195,7 +205,7 @@ class Evaluator:
         if isinstance(value, Scalar):
             return value
         if isinstance(value, EnumMember) and value.is_int:
-            return value.value
+            return self.number(value.value, what)
         if isinstance(value, ConstantArray) and value.data.ndim == 0:
             return self.number(arrays.element(self, arrays.freeze(self, value), ()), what)
         self.fail(f"{what} needs a number, not {value.describe()}")
@@ -263,6 +273,8 @@ class Evaluator:
             if isinstance(a, NoneValue) or isinstance(b, NoneValue):
                 same = isinstance(a, NoneValue) and isinstance(b, NoneValue)
                 return constant(same == (symbol == "is"), BOOL)
+            if isinstance(a, EnumMember) and isinstance(b, EnumMember) and a.kind is not b.kind:
+                return constant(symbol == "is not", BOOL)
             symbol = "==" if symbol == "is" else "!="
         if symbol in ("==", "!="):
             known = self._equal(a, b)
@@ -283,8 +295,7 @@ class Evaluator:
         if isinstance(a, EnumMember) and isinstance(b, EnumMember) and not (a.is_int and b.is_int):
             if a.kind is not b.kind:
                 return constant(False, BOOL)
-            rule = types.binary("==", a.value.dtype, b.value.dtype)
-            return None if rule is None else self.out.apply(rule, (a.value, b.value))
+            return self.condition(self.on_compare("==", a.value, b.value))
         if isinstance(a, Tuple) and isinstance(b, Tuple):
             if len(a.items) != len(b.items):
                 return constant(False, BOOL)
@@ -348,7 +359,7 @@ class Evaluator:
     def _tuple_item(self, container: Tuple, index: Value) -> Value:
         count = len(container.items)
         if isinstance(index, SliceValue):
-            parts = []
+            parts: list[int | None] = []
             for part in (index.start, index.stop, index.step):
                 if isinstance(part, NoneValue):
                     parts.append(None)
@@ -373,9 +384,7 @@ class Evaluator:
         position = self.out.cast(position, np.dtype(np.int64))
         result = container.items[0].leaves[0]
         for place in range(1, count):
-            here = self.out.alu(
-                f"(({{0}} == {place}) | ({{0}} == {place - count}))", (position,), BOOL
-            )
+            here = self.out.alu(f"(({{0}} == {place}) | ({{0}} == {place - count}))", (position,), BOOL)
             result = self.out.select(here, container.items[place].leaves[0], result)
         return result
 
@@ -420,9 +429,11 @@ class Evaluator:
             if name == "value":
                 return value.value
         elif isinstance(value, Module):
-            if name in vars(value.module):
-                return self.lift(meaning(vars(value.module)[name]), f"{value.module.__name__}.{name}")
-            self.fail(f"the module `{value.module.__name__}` has no `{name}`")
+            try:
+                found = value.lookup(name)
+            except KeyError:
+                self.fail(f"the module `{value.module.__name__}` has no `{name}`")
+            return self.lift(meaning(found), f"{value.module.__name__}.{name}")
         elif isinstance(value, Scalar):
             return self._scalar_attribute(value, name)
         elif isinstance(value, DtypeValue):
@@ -430,6 +441,8 @@ class Evaluator:
                 return value
             if name == "itemsize":
                 return constant(value.dtype.itemsize, np.int64)
+            if name == "kind":
+                return StringValue(value.dtype.kind)
         self.fail(f"{value.describe()} has no attribute `{name}`")
 
     def _symbol_attribute(self, symbol: Symbol, name: str) -> Value:
@@ -574,7 +587,7 @@ class Evaluator:
     def on_raise(self, condition: str | None, exception: Value, *args: Value) -> Value:
         if not isinstance(exception, ExceptionValue):
             self.fail(f"`raise` needs an exception, not {exception.describe()}")
-        if self.source.debug:
+        if self.source.debug or self.compiler.kernel.debug:
             values = tuple(intrinsics.host_value(self, value) for value in args)
             text = ", ".join(str(value) for value in values)
             message = exception.kind.__name__ + (f": {text}" if text else "")
@@ -582,4 +595,3 @@ class Evaluator:
                 message = f"assert {condition}" + (f": {text}" if text else "")
             self.out.stop(message, exception.kind, values)
         return NoneValue()
-

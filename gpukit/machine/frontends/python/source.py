@@ -20,10 +20,19 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpukit.errors import KernelSyntaxError, KernelTypeError
-from gpukit.machine.frontends.python import symbols
+from gpukit.machine.frontends.python import symbols, types
 from gpukit.machine.frontends.python.symbols import Name, Unknown
 
 _identities = itertools.count()
+LIBRARY = f"{__package__}.library"
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """The signature of `@cuda.jit("float32(float32, int32)", device=True)`: None where a type is no scalar."""
+
+    args: tuple[np.dtype | None, ...]
+    returns: np.dtype | None
 
 
 @dataclass(eq=False)
@@ -44,7 +53,8 @@ class Source:
     defaults: tuple[object, ...] = ()
     keyword_defaults: dict[str, object] = field(default_factory=dict)
     debug: bool = True
-    device: bool = False
+    declared: Declared | None = None  # types of a device function with a signature
+    hidden: bool = False  # a function of the library: its operations belong to the line that calls it
     identity: int = field(default_factory=lambda: next(_identities))
 
     @property
@@ -61,37 +71,44 @@ def of(kernel: object) -> Source:
         return kernel
     if isinstance(kernel, python_types.FunctionType):
         return from_function(kernel)
-    function, debug = _unwrap(kernel)
-    if function is None:
+    lazy = _unwrap(kernel)
+    if lazy is None:
         raise KernelTypeError(
             f"a kernel must be a Python function or a @cuda.jit function, not {type(kernel).__name__}"
         )
-    return from_function(function, debug)
+    return lazy.source()
 
 
-def _unwrap(kernel: object) -> tuple[python_types.FunctionType | None, bool]:
-    """(Python function, debug option) of a dispatcher."""
+def _unwrap(kernel: object) -> _Lazy | None:
+    """The Python function of a dispatcher, with the options it was given; None for anything else."""
     inner = getattr(kernel, "dispatcher", kernel)  # numba's configured kernels keep theirs in an attribute
     function = getattr(inner, "py_func", None)
     if not isinstance(function, python_types.FunctionType):
-        return None, True
+        return None
     options = getattr(inner, "targetoptions", None)
     debug = bool(options.get("debug", False)) if isinstance(options, dict) else False
-    return function, debug
+    signatures = getattr(inner, "declared", None)
+    declared = None
+    if isinstance(signatures, list) and len(signatures) == 1:
+        args = tuple(_numba_dtype(kind) for kind in signatures[0].args)
+        declared = Declared(args, _numba_dtype(signatures[0].return_type))
+    return _Lazy(function, debug, declared)
 
 
-_sources: weakref.WeakKeyDictionary[python_types.FunctionType, dict[bool, Source]] = weakref.WeakKeyDictionary()
+_sources: weakref.WeakKeyDictionary[python_types.FunctionType, dict[tuple, Source]] = weakref.WeakKeyDictionary()
 
 
-def from_function(function: python_types.FunctionType, debug: bool = True) -> Source:
+def from_function(function: Callable, debug: bool = True, declared: Declared | None = None) -> Source:
     """The source of a live function. Its globals are read when the kernel is first compiled, then frozen."""
+    assert isinstance(function, python_types.FunctionType)
     known = _sources.setdefault(function, {})
-    if debug not in known:
-        known[debug] = _read(function, debug)
-    return known[debug]
+    key = (debug, declared)
+    if key not in known:
+        known[key] = _read(function, debug, declared)
+    return known[key]
 
 
-def _read(function: python_types.FunctionType, debug: bool) -> Source:
+def _read(function: python_types.FunctionType, debug: bool, declared: Declared | None) -> Source:
     code = function.__code__
     file = code.co_filename
     lines = _lines(function)
@@ -119,6 +136,8 @@ def _read(function: python_types.FunctionType, debug: bool) -> Source:
         defaults=tuple(meaning(value) for value in function.__defaults__ or ()),
         keyword_defaults={name: meaning(value) for name, value in (function.__kwdefaults__ or {}).items()},
         debug=debug,
+        declared=declared,
+        hidden=function.__module__ == LIBRARY,
     )
 
 
@@ -197,11 +216,25 @@ def _from_history(code: python_types.CodeType) -> tuple[list[str], ast.FunctionD
             compiled = compile(tree, code.co_filename, "exec")
         except SyntaxError:
             continue
-        same = [c for c in compiled.co_consts if isinstance(c, python_types.CodeType) and c.co_code == code.co_code]
-        if same and same[0].co_varnames == code.co_varnames and same[0].co_names == code.co_names:
+        if any(isinstance(c, python_types.CodeType) and _same_code(c, code) for c in compiled.co_consts):
             node = tree.body[0]
             return (block, node) if isinstance(node, ast.FunctionDef) else ([], None)
     return [], None
+
+
+def _same_code(a: python_types.CodeType, b: python_types.CodeType) -> bool:
+    """Whether two code objects do the same, wherever they stand."""
+    if (a.co_code, a.co_names, a.co_varnames) != (b.co_code, b.co_names, b.co_varnames):
+        return False
+    if len(a.co_consts) != len(b.co_consts):
+        return False
+    for x, y in zip(a.co_consts, b.co_consts, strict=True):
+        if isinstance(x, python_types.CodeType) and isinstance(y, python_types.CodeType):
+            if not _same_code(x, y):
+                return False
+        elif x != y or type(x) is not type(y):
+            return False
+    return True
 
 
 def _environment(function: python_types.FunctionType) -> Callable[[str], object]:
@@ -239,15 +272,22 @@ def _cuda_names(function: python_types.FunctionType) -> set[str]:
     return {"cuda"} if "cuda" in function.__code__.co_names else set()
 
 
+_CONSTANTS = (
+    *(bool, int, float, complex, str, bytes, enum.Enum, np.generic, np.dtype),
+    *(Source, Name, Unknown, symbols.Namespace),
+)
+
+
 def meaning(value: object) -> object:
     """What a live Python object stands for in a kernel. Looks at modules and constants, calls nothing."""
-    if value is None or isinstance(value, bool | int | float | complex | str | enum.Enum | np.generic | np.dtype | Source):
+    if value is None or isinstance(value, _CONSTANTS):
         return value
     if isinstance(value, python_types.ModuleType):
         return symbols.of_module(value) or value
     if isinstance(value, tuple):
+        kind: Callable[..., tuple] = type(value)
         items = [meaning(item) for item in value]
-        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        return kind(*items) if hasattr(value, "_fields") else tuple(items)
     if isinstance(value, np.ndarray):
         return value
     if isinstance(value, type):
@@ -258,14 +298,13 @@ def meaning(value: object) -> object:
         if issubclass(value, tuple) and hasattr(value, "_fields"):
             return value
     name = symbols.of_object(value)
-    device = isinstance(value, python_types.FunctionType) and value.__dict__.get("__gpukit_device__")
-    if name is not None and not device:
+    if name is not None:
         return name
     if isinstance(value, python_types.FunctionType):
         return _Lazy(value)
-    function, debug = _unwrap(value)
-    if function is not None:
-        return _Lazy(function, debug)
+    lazy = _unwrap(value)
+    if lazy is not None:
+        return lazy
     array = getattr(type(value), "__gpukit_array__", None)
     if array is not None:
         return value.__gpukit_array__  # type: ignore[attr-defined]
@@ -281,9 +320,10 @@ class _Lazy:
 
     function: python_types.FunctionType
     debug: bool = True
+    declared: Declared | None = None
 
     def source(self) -> Source:
-        return from_function(self.function, self.debug)
+        return from_function(self.function, self.debug, self.declared)
 
 
 def materialise(value: object) -> object:
@@ -293,14 +333,9 @@ def materialise(value: object) -> object:
 
 def _numba_dtype(value: object) -> np.dtype | None:
     """The dtype of one of numba's type objects (`numba.float32`, a record type)."""
-    module = type(value).__module__ or ""
-    if not module.startswith(("numba.", "numba_cuda")):
+    if not symbols.belongs(type(value).__module__ or ""):
         return None
     dtype = getattr(value, "dtype", None)
     if isinstance(dtype, np.dtype):
         return dtype
-    name = {"boolean": "bool"}.get(str(value), str(value))
-    try:
-        return np.dtype(name)
-    except TypeError:
-        return None
+    return types.from_name(str(value))

@@ -49,6 +49,16 @@ class Unknown:
     what: str
 
 
+class Namespace:
+    """A module of the user's that was loaded from its file."""
+
+    __name__: str
+
+    def lookup(self, name: str) -> object:
+        """What the module calls `name`; KeyError if nothing."""
+        raise NotImplementedError
+
+
 def canonical(dotted: str) -> str:
     """One spelling for every name: longest known package prefix first, then again until nothing changes."""
     while True:
@@ -76,8 +86,6 @@ def of_module(module: python_types.ModuleType) -> Name | None:
 def of_object(value: object) -> Name | None:
     """The canonical name of a function, class or stub of the vocabulary that a program holds by itself."""
     explicit = getattr(value, "__gpukit_name__", None) if belongs(type(value).__module__ or "") else None
-    if explicit is None and isinstance(value, type | python_types.FunctionType):
-        explicit = value.__dict__.get("__gpukit_name__")
     if isinstance(explicit, str):
         return Name(canonical(explicit))
     if isinstance(value, np.ufunc):
@@ -94,6 +102,8 @@ def of_object(value: object) -> Name | None:
         if belongs(module) and not module.startswith("gpukit."):
             # numba's stubs are nested classes in a module of their own: `stubs.atomic.add`
             return Name(canonical(f"{module}.{value.__qualname__}".replace(".stubs.", ".")))
+    if isinstance(value, python_types.FunctionType) or hasattr(value, "py_func"):
+        return None  # Python code, whosoever: it can be read
     if callable(value) and isinstance(module, str) and module.split(".")[0] in ("numpy", "numba", "numba_cuda"):
         name = getattr(value, "__name__", None)
         return Name(canonical(f"{module}.{name}")) if isinstance(name, str) else None

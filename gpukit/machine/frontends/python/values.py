@@ -7,6 +7,7 @@ values of one form can meet at a join (`join`), and be copied leaf by leaf.
 
 from __future__ import annotations
 
+import enum
 import types as python_types
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -15,6 +16,7 @@ import numpy as np
 
 from gpukit.machine.frontends.python import types
 from gpukit.machine.frontends.python.source import Source
+from gpukit.machine.frontends.python.symbols import Namespace
 from gpukit.machine.program import GENERIC, Const, Operand
 
 UNKNOWN = -1  # the operand of a scalar during inference, when there are no registers yet
@@ -187,19 +189,19 @@ class EnumMember(Value):
     """A member of an Enum; compares by identity of class and value."""
 
     kind: type
-    value: Scalar
+    value: Value
     is_int: bool
 
     @property
     def leaves(self) -> tuple[Scalar, ...]:
-        return (self.value,)
+        return self.value.leaves
 
     def with_leaves(self, leaves: Iterable[Scalar]) -> Value:
-        return replace(self, value=next(iter(leaves)))
+        return replace(self, value=self.value.with_leaves(leaves))
 
     @property
     def form(self) -> tuple:
-        return (EnumMember, self.kind)
+        return (EnumMember, self.kind, self.value.form)
 
     def describe(self) -> str:
         return self.kind.__name__
@@ -207,7 +209,7 @@ class EnumMember(Value):
 
 @dataclass(frozen=True, slots=True)
 class EnumClass(Value):
-    kind: type
+    kind: type[enum.Enum]
 
     @property
     def form(self) -> tuple:
@@ -221,11 +223,15 @@ class EnumClass(Value):
 class Module(Value):
     """A module of the user's own, whose functions and constants a kernel may use."""
 
-    module: python_types.ModuleType
+    module: python_types.ModuleType | Namespace
 
     @property
     def form(self) -> tuple:
         return (Module, id(self.module))
+
+    def lookup(self, name: str) -> object:
+        """The object the module calls `name`; KeyError if nothing."""
+        return self.module.lookup(name) if isinstance(self.module, Namespace) else vars(self.module)[name]
 
     def describe(self) -> str:
         return f"module `{self.module.__name__}`"
@@ -501,8 +507,9 @@ def join(a: Value, b: Value, collapse: Callable[[Array], Array]) -> Value | None
         array = _join_arrays(a.array, b.array, collapse)
         return None if array is None else Record(array)
     if isinstance(a, Tuple | Enumerate) and type(a) is type(b) and len(a.items) == len(b.items):
-        items = tuple(join(x, y, collapse) for x, y in zip(a.items, b.items, strict=True))
-        return None if None in items else replace(a, items=items)
+        items = [join(x, y, collapse) for x, y in zip(a.items, b.items, strict=True)]
+        met = tuple(item for item in items if item is not None)
+        return replace(a, items=met) if len(met) == len(items) else None
     if a.form != b.form:
         return None
     leaves = [_join_scalars(x, y) for x, y in zip(a.leaves, b.leaves, strict=True)]
@@ -527,7 +534,7 @@ def _join_arrays(a: Array, b: Array, collapse: Callable[[Array], Array]) -> Arra
         a,
         space=a.space if a.space == b.space else GENERIC,
         root=a.root if a.root == b.root else None,
-        name=a.name if a.name == b.name else f"{a.name} or {b.name}",
+        name=" or ".join(dict.fromkeys((*a.name.split(" or "), *b.name.split(" or ")))),
         layout=a.layout if a.layout == b.layout else "A",
         readonly=a.readonly or b.readonly,
     )
