@@ -1,10 +1,10 @@
 """gpukit: run, profile and check numba.cuda kernels on any computer.
 
-    report = gpukit.profile(kernel, grid, block, *args)   # counters and hazards, line by line
-    gpukit.check(kernel, grid, block, *args)              # raises KernelHazard when the kernel is wrong
-    gpukit.launch(kernel, grid, block, *args)             # just run it
-    gpukit.load("kernels.py")                             # the kernels of a file, without executing any of it
-    from gpukit import cuda                               # numba.cuda's API on the CPU machine
+report = gpukit.profile(kernel, grid, block, *args)   # counters and hazards, line by line
+gpukit.check(kernel, grid, block, *args)              # raises KernelHazard when the kernel is wrong
+gpukit.launch(kernel, grid, block, *args)             # just run it
+gpukit.load("kernels.py")                             # the kernels of a file, without executing any of it
+from gpukit import cuda                               # numba.cuda's API on the CPU machine
 """
 
 from __future__ import annotations

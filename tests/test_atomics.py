@@ -47,9 +47,7 @@ def test_integers(action, dtype, data):
     info = np.iinfo(dtype)
     values = st.integers(0, 3) if small else st.integers(int(info.min), int(info.max))
     place = data.draw(st.lists(st.integers(0, cells - 1), min_size=n, max_size=n))
-    first, second, start = (
-        np.array(data.draw(st.lists(values, min_size=k, max_size=k)), dtype) for k in (n, n, cells)
-    )
+    first, second, start = (np.array(data.draw(st.lists(values, min_size=k, max_size=k)), dtype) for k in (n, n, cells))
     expected = start.copy()
     old = one_by_one(expected, place, action, first, second)
     for want_old in (True, False):

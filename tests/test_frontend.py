@@ -7,6 +7,7 @@ import enum
 import linecache
 import math
 import operator
+import random
 import sys
 import textwrap
 import time
@@ -1173,3 +1174,166 @@ def test_grid_synchronisation_and_cached_access():
     x, out = np.zeros(8, np.int64), np.zeros(8, np.int64)
     run(kernel, 2, 4, x, out)
     assert out.tolist() == list(range(8))[::-1]
+
+
+# --- random kernels --------------------------------------------------------------------------------------------------
+
+
+class Random:
+    """Random kernels over a few integer variables: branches, loops with break, continue and else, swaps, calls, early
+    returns. Every loop ends, so that Python can run the same text one thread at a time."""
+
+    VARIABLES = "abcde"
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.lines = []
+        self.loops = 0
+
+    def kernel(self):
+        for _ in range(3):
+            self.block(1, 0, False)
+        return "\n".join(
+            [
+                "from numba import cuda",
+                "def f(x, y):",
+                "    if x > y:",
+                "        return x - y",
+                "    for q in range(3):",
+                "        if y & 1:",
+                "            return y + q",
+                "        y = y >> 1",
+                "    return x",
+                "def kernel(t, out, n):",
+                "    i = cuda.threadIdx.x",
+                "    a, b, c, d, e, k = i, 1, i - 7, 3, n, 0",
+                *self.lines,
+                "    out[i] = a + 3 * b + 5 * c + 7 * d + 11 * e + k",
+                "",
+            ]
+        )
+
+    def variable(self):
+        return self.rng.choice(self.VARIABLES)
+
+    def expression(self, depth=0):
+        kind = self.rng.random()
+        if depth > 2 or kind < 0.35:
+            return self.variable()
+        if kind < 0.5:
+            return str(self.rng.randint(-5, 5))
+        left, right = self.expression(depth + 1), self.expression(depth + 1)
+        if kind < 0.56:
+            return f"({left} if {self.condition(depth + 1)} else {right})"
+        return f"f({left}, {right})" if kind < 0.62 else f"({left} {self.rng.choice('+-&|^')} {right})"
+
+    def condition(self, depth=0):
+        kind = self.rng.random()
+        if depth < 2 and kind < 0.25:
+            return f"({self.condition(depth + 1)} {self.rng.choice(['and', 'or'])} {self.condition(depth + 1)})"
+        if kind < 0.32:
+            return f"(not {self.condition(depth + 1)})"
+        if kind < 0.4:
+            return f"({self.variable()} < {self.variable()} <= {self.variable()})"
+        return f"({self.expression(2)} {self.rng.choice(['<', '>', '==', '!=', '<='])} {self.expression(2)})"
+
+    def block(self, indent, depth, in_loop):
+        for _ in range(self.rng.randint(1, 4)):
+            self.statement(indent, depth, in_loop)
+
+    def line(self, indent, text):
+        self.lines.append("    " * indent + text)
+
+    def statement(self, indent, depth, in_loop):
+        kind = self.rng.random()
+        if kind < 0.35:
+            self.line(indent, f"{self.variable()} = {self.expression()} % 1000")
+        elif kind < 0.45:
+            self.line(indent, f"{self.variable()} {self.rng.choice(['+=', '-=', '^='])} {self.expression()}")
+        elif kind < 0.55:
+            targets = self.rng.sample(self.VARIABLES, self.rng.choice([2, 3]))
+            values = self.rng.sample(targets, len(targets))
+            self.line(indent, f"{', '.join(targets)} = {', '.join(values)}")
+        elif kind < 0.6:
+            self.line(indent, f"t[i, {self.rng.randint(0, 2)}] += {self.expression()} % 100")
+        elif kind < 0.64:
+            self.line(indent, f"{self.variable()} = t[i, {self.rng.randint(0, 2)}]")
+        elif kind < 0.9 and depth < 3:
+            self.compound(indent, depth, in_loop, kind)
+        elif in_loop:
+            self.line(indent, f"if {self.condition()}:")
+            self.line(indent + 1, self.rng.choice(["break", "continue"]))
+        elif kind > 0.97:
+            self.line(indent, f"if {self.condition()}:")
+            self.line(indent + 1, f"out[i] = {self.expression()}")
+            self.line(indent + 1, "return")
+        else:
+            self.line(indent, f"{self.variable()} = {self.variable()}")
+
+    def compound(self, indent, depth, in_loop, kind):
+        if kind < 0.78:
+            self.line(indent, f"if {self.condition()}:")
+        elif kind < 0.86:
+            bounds = self.rng.choice(["3", "(i % 5)", "4, 0, -1", "n"])
+            self.line(indent, f"for {self.rng.choice(self.VARIABLES + 'k')} in range({bounds}):")
+        else:
+            self.loops += 1
+            self.line(indent, f"w{self.loops} = 0")
+            self.line(indent, f"while w{self.loops} < 4 and {self.condition()}:")
+            self.line(indent + 1, f"w{self.loops} += 1")
+        self.block(indent + 1, depth + 1, in_loop or kind >= 0.78)
+        if self.rng.random() < 0.4:
+            self.line(indent, "else:")
+            self.block(indent + 1, depth + 1, in_loop)
+
+
+class Cells(dict):
+    """Stands for an array of any size of Python integers, which do not wrap."""
+
+
+def thread_by_thread(text, cells, threads):
+    """What Python gives for each thread in turn: (out, cells), or None where an integer leaves 64 bits."""
+    namespace = {}
+    exec(text.replace("from numba import cuda", ""), namespace)
+    out = Cells()
+    for i in range(threads):
+        out[i] = 0
+        namespace["cuda"] = python_types.SimpleNamespace(threadIdx=python_types.SimpleNamespace(x=i))
+        namespace["kernel"](cells, out, 5)
+    fits = all(abs(v) < 2**62 for v in (*out.values(), *cells.values()))
+    return (list(out.values()), list(cells.values())) if fits else None
+
+
+@pytest.mark.parametrize("start", range(0, 120, 20))
+def test_random_kernels_do_what_python_does(start, tmp_path):
+    threads, compared = 40, 0
+    for seed in range(start, start + 20):
+        text = Random(seed).kernel()
+        table = np.arange(threads * 3).reshape(threads, 3) % 13
+        cells = Cells({(i, j): int(table[i, j]) for i in range(threads) for j in range(3)})
+        expected = thread_by_thread(text, cells, threads)
+        if expected is None:
+            continue
+        path = tmp_path / f"kernel{seed}.py"
+        path.write_text(text)
+        out = np.zeros(threads, np.int64)
+        run(load(path).kernel, 1, threads, table, out, 5)
+        assert (out.tolist(), table.ravel().tolist()) == expected, text
+        compared += 1
+    assert compared >= 10
+
+
+def test_a_value_that_one_side_of_a_branch_changes_is_kept_for_the_other():
+    def kernel(n, out):
+        i = cuda.threadIdx.x
+        a = n % 1000
+        d = 5
+        if i > 0:
+            for d in range(n):
+                a -= d
+                if a == 77:
+                    continue
+            a = d
+        out[i] = a
+
+    assert results(kernel, 5, n=4, block=4).tolist() == [5, 4, 4, 4]

@@ -6,8 +6,8 @@ values, counts (requests, sectors or wavefronts), and, with hazards on, the trac
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     from gpukit.machine.codegen import Compiled
     from gpukit.machine.hazards import HazardTracker
 
-Lanewise = np.ndarray | np.generic  # one value per active lane, or one for all of them
+# One value per active lane (np.ndarray) or one for all of them (np.generic); NumPy's stubs cannot type the mixture.
+Lanewise = Any
 
 
 class MemoryAccess:
@@ -67,6 +68,7 @@ class MemoryAccess:
         self.tracker = tracker
         self.output = output
         self.effects = 0  # stores, atomics and prints so far: a loop that has none cannot change memory
+        self.watching = False  # whether stores of what is there already must be told from those that change something
         self.clock = 0
         program = launch.program
         self.roots = program.roots
@@ -75,9 +77,7 @@ class MemoryAccess:
         self.shared = Segment(poisoned(self.shared_bytes * wave.n_blocks))
         self.local = Segment(poisoned(self.local_bytes * wave.n_lanes))
         self.segments: dict[int, Segment] = {}
-        self.any_unknown_store = any(
-            isinstance(op, (Store, Atomic)) and op.root is None for op in compiled.access
-        )
+        self.any_unknown_store = any(isinstance(op, (Store, Atomic)) and op.root is None for op in compiled.access)
         self._special: dict[tuple[str, int], Lanewise] = {}
         self._index_seen: tuple = ()
         self._index_result: tuple = ()
@@ -92,7 +92,13 @@ class MemoryAccess:
         assert isinstance(place, Element)
         # `a[i] += v` has the same index objects in its load and its store: compute once.
         seen = self._index_seen
-        if seen and seen[0] is base and seen[1] is self.L and seen[2] == place.offset and _same(seen[3], index, strides):
+        if (
+            seen
+            and seen[0] is base
+            and seen[1] is self.L
+            and seen[2] == place.offset
+            and _same(seen[3], index, strides)
+        ):
             return self._index_result
         address: Lanewise = base
         for i, n, stride in zip(index, shape, strides, strict=True):
@@ -145,17 +151,15 @@ class MemoryAccess:
 
     # --- operations of generated code --------------------------------------------------------------------------
 
-    def load(self, op: Load, slot: int, base: Lanewise, index: tuple, shape: tuple, strides: tuple) -> Lanewise:
-        """Values of an element access, compact; lanes that were out of bounds get zero."""
+    def load(self, op: Load, slot: int, base: Lanewise, index: tuple, shape: tuple, strides: tuple) -> Lanewise | tuple:
+        """Values of an element access, compact; lanes that were out of bounds get zero. A tuple for a vector load."""
         address, lanes = self.element(op, base, index, shape, strides)
-        return self._load(op, slot, address, lanes)
+        return self._load(op, slot, address, lanes) if len(op.dst) == 1 else self._load_vector(op, slot, address, lanes)
 
-    def load_at(self, op: Load, slot: int, address: Lanewise) -> Lanewise | tuple[Lanewise, ...]:
+    def load_at(self, op: Load, slot: int, address: Lanewise) -> Lanewise | tuple:
         """Values at raw addresses; a tuple when the load is a vector load."""
         address, lanes = self._inside(op, address)
-        if len(op.dst) == 1:
-            return self._load(op, slot, address, lanes)
-        return self._load_vector(op, slot, address, lanes)
+        return self._load(op, slot, address, lanes) if len(op.dst) == 1 else self._load_vector(op, slot, address, lanes)
 
     def store(
         self, op: Store, slot: int, values: tuple, base: Lanewise, index: tuple, shape: tuple, strides: tuple
@@ -186,27 +190,38 @@ class MemoryAccess:
     def _load(self, op: Load, slot: int, address: Lanewise, lanes: LaneSet | None) -> Lanewise:
         if lanes is None:
             return op.dtype.type()
+        if (homes := self._homes(op, address)) is not None:
+            whole = np.zeros(self.L.n, op.dtype)
+            for part, there in self._parts(slot, address, lanes, homes):
+                whole[np.searchsorted(self.L.lanes, part.lanes)] = self._compact(
+                    self._load(op, slot, there, part), part
+                )
+            return whole
         segment, offset, space = self._locate(op, address, lanes)
         value = segment.read(offset, op.dtype)
         self._count(slot, op.dtype.itemsize, space, address, lanes)
         if self.tracker is not None:
-            self._track("load", op, space, address, offset, lanes)
+            self._track(op, space, address, offset, lanes)
         if lanes is not self.L:
             return self._scatter(value, lanes, op.dtype)
         return value
 
-    def _load_vector(
-        self, op: Load, slot: int, address: Lanewise, lanes: LaneSet | None
-    ) -> tuple[Lanewise, ...]:
+    def _load_vector(self, op: Load, slot: int, address: Lanewise, lanes: LaneSet | None) -> tuple[Lanewise, ...]:
         """k consecutive elements a lane: one request of k times the width."""
         if lanes is None:
             return tuple(op.dtype.type() for _ in op.dst)
+        if (homes := self._homes(op, address)) is not None:
+            whole = [np.zeros(self.L.n, op.dtype) for _ in op.dst]
+            for part, there in self._parts(slot, address, lanes, homes):
+                for column, value in zip(whole, self._load_vector(op, slot, there, part), strict=True):
+                    column[np.searchsorted(self.L.lanes, part.lanes)] = self._compact(value, part)
+            return tuple(whole)
         segment, offset, space = self._locate(op, address, lanes)
         size = op.dtype.itemsize
         values = tuple(segment.read(offset + i * size, op.dtype) for i in range(len(op.dst)))
         self._count(slot, size * len(op.dst), space, address, lanes)
         if self.tracker is not None:
-            self._track("load", op, space, address, offset, lanes, len(op.dst))
+            self._track(op, space, address, offset, lanes, len(op.dst))
         if lanes is not self.L:
             return tuple(self._scatter(v, lanes, op.dtype) for v in values)
         return values
@@ -214,7 +229,10 @@ class MemoryAccess:
     def _store(self, op: Store, slot: int, values: tuple, address: Lanewise, lanes: LaneSet | None) -> None:
         if lanes is None:
             return
-        self.effects += 1
+        if (homes := self._homes(op, address)) is not None:
+            for part, there in self._parts(slot, address, lanes, homes):
+                self._store(op, slot, values, there, part)
+            return
         segment, offset, space = self._locate(op, address, lanes)
         if lanes is not self.L:
             keep = np.searchsorted(self.L.lanes, lanes.lanes)
@@ -224,18 +242,25 @@ class MemoryAccess:
         if self.tracker is not None:
             new = values[0] if len(values) == 1 else None
             old = segment.read(offset, op.dtype) if len(values) == 1 else None
-            self._track("store", op, space, address, offset, lanes, len(values), new, old)
+            self._track(op, space, address, offset, lanes, len(values), new, old)
         for i, value in enumerate(values):
             where = offset + i * size if i else offset
             if not isinstance(where, np.ndarray) and isinstance(value, np.ndarray):
                 value = value[-1]  # every lane stores to one place: the last one's value stays
+            if not self.watching or not _same_bytes(segment.read(where, op.dtype), value, op.dtype):
+                self.effects += 1
             segment.write(where, value, op.dtype)
 
     def _atomic(self, op: Atomic, slot: int, values: tuple, address: Lanewise, lanes: LaneSet | None) -> Lanewise:
         zero = op.dtype.type()
         if lanes is None:
             return zero
-        self.effects += 1
+        if (homes := self._homes(op, address)) is not None:
+            whole = np.zeros(self.L.n, op.dtype)
+            for part, there in self._parts(slot, address, lanes, homes):
+                found = self._atomic(op, slot, values, there, part)
+                whole[np.searchsorted(self.L.lanes, part.lanes)] = self._compact(found, part)
+            return whole
         segment, offset, space = self._locate(op, address, lanes)
         if lanes is not self.L:
             keep = np.searchsorted(self.L.lanes, lanes.lanes)
@@ -244,10 +269,13 @@ class MemoryAccess:
         count = self.counts.access[slot]
         count.contention = max(count.contention, max_lanes_on_one_address(address, lanes))
         if self.tracker is not None:
-            self._track("atomic", op, space, address, offset, lanes)
+            self._track(op, space, address, offset, lanes)
         place = np.broadcast_to(np.asarray(offset // op.dtype.itemsize), (lanes.n,))
         check = self.tracker is not None and op.action in ("add", "sub") and op.dtype.kind in "iu"
         old = atomics.apply(segment.view(op.dtype), place, op.action, values, op.dst is not None or check)
+        # A compare-and-swap that fails everywhere leaves memory as it was.
+        if op.action != "cas" or old is None or ((old == values[0]) & (old != values[1])).any():
+            self.effects += 1
         if old is None:
             return zero
         if check:
@@ -273,6 +301,10 @@ class MemoryAccess:
         whole[np.searchsorted(self.L.lanes, lanes.lanes)] = value
         return whole
 
+    def _compact(self, value: Lanewise, part: LaneSet) -> Lanewise:
+        """Of a value for the current lanes, those of a subset."""
+        return value[np.searchsorted(self.L.lanes, part.lanes)] if isinstance(value, np.ndarray) else value
+
     # --- addresses ---------------------------------------------------------------------------------------------
 
     def _locate(self, op: Load | Store | Atomic, address: Lanewise, lanes: LaneSet) -> tuple[Segment, Lanewise, str]:
@@ -290,6 +322,26 @@ class MemoryAccess:
             segment = self.segments[allocation.base] = Segment(allocation.data)
         return segment, address - allocation.base, GLOBAL
 
+    def _homes(self, op: Load | Store | Atomic, address: Lanewise) -> np.ndarray | None:
+        """Which memory each lane goes to, where lanes of one access go to several (arrays chosen by a condition):
+        the number of the allocation, -1 for shared and -2 for local memory. None in the usual case of one for all."""
+        if not isinstance(address, np.ndarray) or (op.root is not None and op.space != GENERIC):
+            return None
+        bases = np.array([a.base for a in self._by_address] or [GLOBAL_BASE])
+        homes = np.searchsorted(bases, address, side="right") - 1
+        homes[address < GLOBAL_BASE] = -2
+        homes[address < LOCAL_BASE] = -1
+        return homes if (homes != homes[0]).any() else None
+
+    def _parts(
+        self, slot: int, address: np.ndarray, lanes: LaneSet, homes: np.ndarray
+    ) -> Iterator[tuple[LaneSet, np.ndarray]]:
+        """(lanes, addresses) for each memory. A warp's access is one request, however many memories it goes to."""
+        count = self.counts.access[slot]
+        parts = [(lanes.subset(homes == home), address[homes == home]) for home in np.unique(homes)]
+        count.requests -= sum(part.n_warps for part, _ in parts) - lanes.n_warps
+        yield from parts
+
     def _block_start(self, lanes: LaneSet) -> Lanewise:
         if self.wave.n_blocks == 1:
             return np.int64(0)
@@ -306,14 +358,17 @@ class MemoryAccess:
 
     @property
     def _by_address(self) -> list[Allocation]:
-        return [a for a in self.launch.allocations if a is not None]
+        """All global memory, by ascending base."""
+        return sorted({a.base: a for a in self.launch.allocations if a is not None}.values(), key=lambda a: a.base)
 
     def _inside(self, op: Load | Store | Atomic, address: Lanewise) -> tuple[Lanewise, LaneSet | None]:
         """Raw addresses: keep the lanes whose bytes lie in memory that exists."""
         assert isinstance(op.place, Address)
         if op.place.offset:
             address = address + op.place.offset
-        width = op.dtype.itemsize * (len(op.dst) if isinstance(op, Load) else len(op.src) if isinstance(op, Store) else 1)
+        width = op.dtype.itemsize * (
+            len(op.dst) if isinstance(op, Load) else len(op.src) if isinstance(op, Store) else 1
+        )
         low, high = _limits(address)
         for start, end in self._extents(op):
             if start <= low and high + width <= end:
@@ -363,7 +418,6 @@ class MemoryAccess:
 
     def _track(
         self,
-        what: str,
         op: Load | Store | Atomic,
         space: str,
         address: Lanewise,
@@ -383,9 +437,9 @@ class MemoryAccess:
         if memory is None:
             return
         width = op.dtype.itemsize * count
-        if what == "load":
+        if isinstance(op, Load):
             tracker.load(op, memory, offset, width, lanes)
-        elif what == "store":
+        elif isinstance(op, Store):
             tracker.store(op, memory, offset, width, lanes, new, old)
         else:
             tracker.atomic(op, memory, offset, width, lanes)
@@ -455,14 +509,14 @@ class MemoryAccess:
                 if geometry.block[place] == 1:
                     return 0
                 linear = lanes % geometry.lanes_per_block
-                return geometry.thread_index(linear)[place]  # type: ignore[arg-type,return-value]
+                return geometry.thread_index(linear)[place]  # type: ignore[arg-type]
             case "ctaid":
                 if self.wave.n_blocks == 1:
                     return geometry.block_index(self.wave.first_block)[place]
                 if geometry.grid[place] == 1:
                     return 0
                 linear = lanes // geometry.lanes_per_block + self.wave.first_block
-                return geometry.block_index(linear)[place]  # type: ignore[arg-type,return-value]
+                return geometry.block_index(linear)[place]  # type: ignore[arg-type]
             case "laneid":
                 return lanes & 31
             case "warpid":
@@ -477,9 +531,7 @@ class MemoryAccess:
     def print(self, op: Print, parts: tuple) -> None:
         """One line of text per lane, in lane order."""
         self.effects += 1
-        columns = [
-            p if isinstance(p, str) else np.broadcast_to(np.asarray(p), (self.L.n,)).tolist() for p in parts
-        ]
+        columns = [p if isinstance(p, str) else np.broadcast_to(np.asarray(p), (self.L.n,)).tolist() for p in parts]
         for i in range(self.L.n):
             values = [c if isinstance(c, str) else c[i] for c in columns]
             if op.format is not None:
@@ -504,17 +556,23 @@ class MemoryAccess:
         return self.wave.geometry.block_index(block), self.wave.geometry.thread_index(thread)
 
     def describe(self, lane: int) -> str:
-        """"block (x, y, z), thread (x, y, z)" of a lane, for messages."""
+        """ "block (x, y, z), thread (x, y, z)" of a lane, for messages."""
         block, thread = self.place_of(lane)
         return f"block {block}, thread {thread}"
 
 
-def _same(seen: tuple, index: tuple, strides: tuple) -> bool:
+def _same(seen: tuple, now: tuple) -> bool:
     """Whether these are the very index vectors and equal strides of the access before."""
-    now = (*index, *strides)
     return len(seen) == len(now) and all(
         a is b or not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray) or a != b)
         for a, b in zip(seen, now, strict=True)
+    )
+
+
+def _same_bytes(old: Lanewise, new: Lanewise, dtype: np.dtype) -> bool:
+    """Whether a store changes nothing."""
+    return bool(
+        np.array_equal(old, np.broadcast_to(np.asarray(new, dtype), np.shape(old)), equal_nan=dtype.kind in "fc")
     )
 
 

@@ -12,6 +12,7 @@ operand that varies, and definitions that meet (or outlive a loop) under a branc
 from __future__ import annotations
 
 import heapq
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 from gpukit.machine.program import (
@@ -367,12 +368,13 @@ def _joins(blocks: list[BasicBlock], live: Liveness) -> dict[int, set[int]]:
     """Branch block -> registers whose value depends on the way its lanes went.
 
     With S1 and S2 the successors: the registers defined on a way from S1 or S2 to the branch's post-dominator that are
-    live where ways from S1 and S2 can meet (the post-dominator, or any block both reach before it). A loop's exit test
-    has the loop as one such way, so what the loop defines and later code reads is found by the same rule.
+    live where ways from S1 and S2 can meet (the post-dominator, or any block both reach before it), and those that one
+    way defines and the other reads. A loop's exit test has the loop as one such way, so what the loop defines and later
+    code reads is found by the same rule.
     """
     end = len(blocks)
     succ = {b: successors(block.end) or (end,) for b, block in enumerate(blocks)}
-    backwards: dict[int, tuple[int, ...]] = {b: () for b in range(end + 1)}
+    backwards: dict[int, tuple[int, ...]] = dict.fromkeys(range(end + 1), ())
     for b, targets in succ.items():
         for nxt in targets:
             backwards[nxt] = (*backwards[nxt], b)
@@ -397,8 +399,59 @@ def _joins(blocks: list[BasicBlock], live: Liveness) -> dict[int, set[int]]:
             alive: set[int] = set().union(*(live.live_in[m] for m in meeting))
             if stop < end:
                 alive |= live.live_in[stop]
-            touched: set[int] = set().union(*(live.defined[x] for x in one | two))
-            found[b] = alive & touched
+            made_one: set[int] = set().union(*(live.defined[x] for x in one))
+            made_two: set[int] = set().union(*(live.defined[x] for x in two))
+            found[b] = alive & (made_one | made_two)
+            # The ways run one after the other: what the first changes the second must not see.
+            found[b] |= live.live_in[block.end.if_true] & made_two
+            found[b] |= live.live_in[block.end.if_false] & made_one
+    return found
+
+
+# --- loops ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop as far as its end is concerned.
+
+    `steering`: registers, live where the loop begins, that decide which way its branches go. `sealed`: they decide it
+    alone, so when they come back unchanged the loop goes on for ever; otherwise it also depends on memory that the
+    program writes, on other lanes or on the clock. `leaves`: whether any way leads out at all.
+    """
+
+    header: int
+    blocks: frozenset[int]
+    steering: tuple[int, ...]
+    sealed: bool
+    leaves: bool
+
+
+def find_loops(blocks: list[BasicBlock], live: Liveness, written: Callable[[Load], bool]) -> dict[int, Loop]:
+    """Loops by header. `written` says whether the program may write what a load reads."""
+    succ = {b: successors(block.end) for b, block in enumerate(blocks)}
+    bodies, _ = _natural_loops(0, succ)
+    found: dict[int, Loop] = {}
+    for header, body in bodies.items():
+        out = any(t not in body or isinstance(blocks[t].end, Exit) for b in body for t in succ[b])
+        leaves = out or any(isinstance(blocks[b].end, Exit | Return) for b in body)
+        wanted = {u for b in body if isinstance(blocks[b].end, Branch) for u in uses(blocks[b].end)}
+        sealed = not any(isinstance(blocks[b].end, Call) for b in body)
+        before = -1
+        while before != len(wanted):
+            before = len(wanted)
+            for b in body:
+                for op in (*blocks[b].ops, blocks[b].end):
+                    if wanted.isdisjoint(defines(op)):
+                        continue
+                    wanted.update(uses(op))
+                    if isinstance(op, Load):
+                        sealed &= not written(op)
+                    elif isinstance(op, Special):
+                        sealed &= op.name != "clock"
+                    elif not isinstance(op, Alu):
+                        sealed = False
+        found[header] = Loop(header, frozenset(body), tuple(sorted(wanted & live.live_in[header])), sealed, leaves)
     return found
 
 
@@ -409,10 +462,17 @@ class Analysis:
     blocks: list[BasicBlock]
     live: Liveness
     level: list[int]
+    loops: dict[int, Loop]
 
 
 def analyse(program: Program) -> Analysis:
-    """Lay out, then compute liveness and levels."""
+    """Lay out, then compute liveness, levels and loops."""
     blocks = lay_out(program.blocks)
     live = liveness(blocks)
-    return Analysis(blocks, live, levels(blocks, len(program.registers), live))
+    unknown = any(isinstance(op, Store | Atomic) and op.root is None for block in blocks for op in block.ops)
+
+    def written(op: Load) -> bool:
+        return unknown or op.root is None or program.roots[op.root].written is not False
+
+    level = levels(blocks, len(program.registers), live)
+    return Analysis(blocks, live, level, find_loops(blocks, live, written))

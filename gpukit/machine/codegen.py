@@ -210,4 +210,3 @@ class _BlockWriter:
     def declare(self, register: int) -> None:
         """The executor itself writes a terminator's results."""
         self.to_store.discard(register)
-

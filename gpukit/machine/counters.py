@@ -94,10 +94,9 @@ def count_wavefronts(
         lanes: the active lanes.
         load: whether it is a load (stores do not merge phases).
     """
-    scalar = not isinstance(address, np.ndarray)
-    if lanes.n == 1 or (scalar and width <= BANK_BYTES):
+    if lanes.n == 1 or (not isinstance(address, np.ndarray) and width <= BANK_BYTES):
         return lanes.n_warps, lanes.n_warps
-    if scalar:
+    if not isinstance(address, np.ndarray):
         address = np.full(lanes.n, address, np.int64)
     aligned = width in (1, 2, 4, 8, 16) and not (address & (width - 1)).any()
     if not aligned:
@@ -368,5 +367,3 @@ def summarise(
         total["atomic_max_contention"] = max(total["atomic_max_contention"], counters["atomic_max_contention"])
         _derive(counters)
     return _derive(total), by_line
-
-

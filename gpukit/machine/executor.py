@@ -15,6 +15,7 @@ import numpy as np
 
 from gpukit.errors import GpukitError, KernelDeadlock, UnsupportedFeature
 from gpukit.machine.access import MemoryAccess
+from gpukit.machine.analysis import Loop
 from gpukit.machine.codegen import Compiled, compile_program
 from gpukit.machine.counters import Counts
 from gpukit.machine.hazards import Hazard, HazardTracker
@@ -40,9 +41,9 @@ from gpukit.machine.waiting import Waiting
 WAVE_LANES = 1 << 16
 # Shared and local memory of a wave stay below this.
 WAVE_BYTES = 1 << 27
-# A launch may spend this much on one wave; one step is a block run by up to STEP_LANES lanes.
-MAX_STEPS = 1 << 23
-STEP_LANES = 4096
+# A launch may spend this much on one wave: a step is a block run by a few lanes, more lanes count as more steps.
+MAX_STEPS = 1 << 22
+STEP_LANES = 1024
 # Every so many steps the machine looks whether a loop only polls memory for other lanes, or cannot end at all.
 LOOK_STEPS = 64
 MAX_CALL_DEPTH = 512
@@ -143,6 +144,7 @@ class WaveRun(MemoryAccess, Waiting):
         self.registers = launch.program.registers
         self.level = compiled.analysis.level
         self.blocks = compiled.analysis.blocks
+        self.loops = compiled.analysis.loops
         self.ends = [block.end for block in self.blocks]
         self.leaves = [isinstance(block.end, Exit) and not block.ops for block in self.blocks]
         self.R: list = [None] * len(self.registers)
@@ -156,6 +158,7 @@ class WaveRun(MemoryAccess, Waiting):
         self.pending: dict[int, list[LaneSet]] = {}
         self.polling: list[tuple[int, LaneSet]] = []
         self._polls: dict[tuple[int, int], bool] = {}
+        self._polled: tuple = ()
         self.weight = [sum(getattr(op, "count", 0) for op in (*block.ops, block.end)) for block in self.blocks]
         self.work = np.zeros(wave.n_lanes // 32, np.int64)  # warp instructions of each warp
         self.frames: list[dict[int, np.ndarray]] = []
@@ -278,8 +281,7 @@ class WaveRun(MemoryAccess, Waiting):
                 work += weight[block]
                 ticks += 1
                 end = ends[block]
-                kind = end.__class__
-                if kind is Branch:
+                if isinstance(end, Branch):
                     if isinstance(result, np.ndarray):
                         yes = int(np.count_nonzero(result))
                         if 0 < yes < n:
@@ -288,20 +290,20 @@ class WaveRun(MemoryAccess, Waiting):
                         target = end.if_true if yes else end.if_false
                     else:
                         target = end.if_true if result else end.if_false
-                elif kind is Jump:
+                elif isinstance(end, Jump):
                     target = end.target
-                elif kind is Exit:
+                elif isinstance(end, Exit):
                     self.exit(lanes)
                     break
-                elif kind is WarpSync:
+                elif isinstance(end, WarpSync):
                     if not self.warp_sync(block, end, result):
                         break
                     target = end.target
-                elif kind is Barrier or kind is GridSync:
+                elif isinstance(end, Barrier | GridSync):
                     if not self.barrier(block, end, result):
                         break
                     target = end.target
-                elif kind is Call:
+                elif isinstance(end, Call):
                     self.call(end)
                     break
                 else:
@@ -310,22 +312,25 @@ class WaveRun(MemoryAccess, Waiting):
                 if target >= ceiling or leaves[target]:
                     self.push(target, lanes)
                     break
-                if target <= block and pending and self._polls.get((target, ceiling)):
-                    self.wait_turn(target, lanes)
-                    break
-                block = target
-                if probe is not None and block == probe.block:
-                    if probe.repeats(self):
-                        self.endless(block, "its loop changes nothing that its condition depends on")
-                    probe = None
-                if ticks >= LOOK_STEPS:
-                    ticks = 0
-                    if steps > self.max_steps:
-                        self.endless(block, f"after {self.max_steps:,} steps it is still in this loop")
-                    if pending and self.polls(block, ceiling):
-                        self.wait_turn(block, lanes)
+                if target <= block:  # a loop's next turn
+                    if pending and self._polls.get((target, ceiling)):
+                        self.wait_turn(target, lanes)
                         break
-                    probe = _Probe(self, block)
+                    if probe is not None and target == probe.loop.header:
+                        if probe.repeats(self):
+                            self.endless(target, "nothing that this loop's condition depends on changes")
+                        probe, self.watching = None, False
+                    if ticks >= LOOK_STEPS:
+                        ticks = 0
+                        if steps > self.max_steps:
+                            self.endless(target, f"after {self.max_steps:,} steps it is still in this loop")
+                        if not self.loops[target].leaves:
+                            self.endless(target, "no way leads out of this loop")
+                        if pending and self.polls(target, ceiling):
+                            self.wait_turn(target, lanes)
+                            break
+                        probe, self.watching = _Probe(self, self.loops[target]), True
+                block = target
             if partial:
                 self.work[lanes.warps[lanes.warp_starts]] += work
             else:
@@ -381,10 +386,23 @@ class WaveRun(MemoryAccess, Waiting):
         self.polling.append((block, lanes))
 
     def resume_polling(self) -> None:
-        """Every other lane has had its turn: look again."""
+        """Every other lane has had its turn: look again, unless nothing has changed since the last look."""
+        self.flush()
+        state = (self.effects, self.alive, [(block, *self._steering(block, lanes)) for block, lanes in self.polling])
+        if state == self._polled:
+            block, lanes = self.polling[0]
+            self.activate(lanes)
+            self.endless(block, "its threads wait for memory that no thread is left to change")
+        self._polled = state
         for block, lanes in self.polling:
             self.push(block, lanes)
         self.polling.clear()
+
+    def _steering(self, block: int, lanes: LaneSet) -> tuple[bytes, ...]:
+        """What decides how the loop at `block` goes on for these lanes, comparable."""
+        values = [self.R[register] for register in self.loops[block].steering]
+        compact = [v[lanes.lanes] if isinstance(v, np.ndarray) else v for v in values]
+        return (lanes.lanes.tobytes(), *(np.asarray(v if v is not None else 0).tobytes() for v in compact))
 
     def endless(self, block: int, why: str) -> None:
         """Raise KernelDeadlock for the loop around `block`."""
@@ -425,7 +443,9 @@ class WaveRun(MemoryAccess, Waiting):
             for register in end.save:
                 value = self.R[register]
                 dtype = self.registers[register].dtype
-                compact = value[part.lanes] if isinstance(value, np.ndarray) else dtype.type(0 if value is None else value)
+                compact = (
+                    value[part.lanes] if isinstance(value, np.ndarray) else dtype.type(0 if value is None else value)
+                )
                 self._save(frame, register, part, compact, dtype)
         self.depth[lanes.lanes] += 1
         self.push(end.entry, lanes)
@@ -465,22 +485,25 @@ _RETURN_TO = -1
 
 
 class _Probe:
-    """The state at a block: when the same lanes come back to it with the same values and nothing was stored
-    meanwhile, they will do so for ever."""
+    """What steers a loop, at one of its turns: when the same lanes come back with the same values, they always will.
 
-    def __init__(self, wave: WaveRun, block: int):
-        self.block = block
+    A loop that is not sealed also needs memory to be as it was, and nobody else who could change it.
+    """
+
+    def __init__(self, wave: WaveRun, loop: Loop):
+        self.loop = loop
         self.lanes = wave.L
         self.effects = wave.effects
         self.values = self._values(wave)
 
     def _values(self, wave: WaveRun) -> list[np.ndarray | np.generic]:
-        live = sorted(wave.compiled.analysis.live.live_in[self.block])
-        return [wave.C[r] if wave.C[r] is not None else wave.fetch(r) for r in live]
+        return [wave.C[r] if wave.C[r] is not None else wave.fetch(r) for r in self.loop.steering]
 
     def repeats(self, wave: WaveRun) -> bool:
-        """Whether the wave is in the very state it was in."""
-        if wave.L is not self.lanes or wave.effects != self.effects or wave.pending:
+        """Whether the loop has made a turn that it will repeat for ever."""
+        if wave.L is not self.lanes:
+            return False
+        if not self.loop.sealed and (wave.effects != self.effects or wave.pending or wave.polling):
             return False
         pairs = zip(self.values, self._values(wave), strict=True)
         return all(a is b or np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc") for a, b in pairs)

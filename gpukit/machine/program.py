@@ -25,6 +25,8 @@ GLOBAL_BASE = 1 << 44
 
 GLOBAL, SHARED, LOCAL, GENERIC = "global", "shared", "local", "generic"
 
+_BYTE = np.dtype(np.uint8)
+
 # How much of the grid shares one value of a register (computed by `analysis`, never set by a front end).
 UNIFORM, BLOCK, LANE = 0, 1, 2
 
@@ -347,7 +349,7 @@ class Allocation:
     base: int
     data: np.ndarray
     shape: tuple[int, ...] = ()
-    dtype: np.dtype = np.dtype(np.uint8)
+    dtype: np.dtype = _BYTE
     readonly: bool = False
 
     @property

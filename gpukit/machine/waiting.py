@@ -150,9 +150,12 @@ class Waiting:
             new = [b for b in np.unique(parked.lanes.blocks).tolist() if b not in opened]
             opened.update(new)
             if new:
-                self.passed(self.ends[parked.block], parked.block, parked.lanes, np.array(new), check_exits=not left_behind)
+                self.passed(
+                    self.ends[parked.block], parked.block, parked.lanes, np.array(new), check_exits=not left_behind
+                )
         for parked in going:
             end = self.ends[parked.block]
+            assert isinstance(end, Barrier | GridSync)
             if isinstance(end, Barrier) and end.reduce is not None and end.dst is not None:
                 peers = [p for p in going if p.operands]
                 values = np.concatenate([p.operands[0] for p in peers])
@@ -225,9 +228,7 @@ class Waiting:
             together = merged(self.wave, peers)
             waits = per_lane(
                 together.lanes,
-                np.bitwise_or.reduceat(
-                    self.awaited(together.lanes, together.operands[0]), together.lanes.warp_starts
-                ),
+                np.bitwise_or.reduceat(self.awaited(together.lanes, together.operands[0]), together.lanes.warp_starts),
             )
             if (waits != 0).all():
                 continue

@@ -99,8 +99,7 @@ def _shuffle(
         limit = (own & segment) | (clamp & ~segment)
         start = own & segment
     else:
-        limit, start = np.int64(0 if way == "up" else 31), np.int64(0)
-        segment = np.int64(0)
+        limit, start, segment = np.array(0 if way == "up" else 31), np.array(0), np.array(0)
     if way == "idx":
         source = start | (delta & 31 & ~segment)
     elif way == "up":

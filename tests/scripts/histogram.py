@@ -1,7 +1,7 @@
 """Count values into bins: a private histogram per block in shared memory, merged with atomics."""
 
-import numpy as np
 import numba
+import numpy as np
 from numba import cuda
 
 BINS = 32

@@ -30,6 +30,8 @@ from gpukit.machine.program import (
     Terminator,
 )
 
+MAX_REGISTERS = 20_000  # above this the conflicts take too much memory, and copies stay
+
 
 def tidy(
     blocks: list[BasicBlock], registers: list[Register], results: dict[int, tuple[int, ...]], fixed: set[int]
@@ -164,7 +166,7 @@ def _share(blocks: list[BasicBlock], registers: list[Register], fixed: set[int])
         for op in block.ops
         if isinstance(op, Alu) and op.code == COPY and op.count == 0 and isinstance(op.src[0], int)
     ]
-    if not copies:
+    if not copies or len(registers) > MAX_REGISTERS:
         return
     conflicts = _conflicts(blocks, len(registers))
     group = list(range(len(registers)))

@@ -12,7 +12,7 @@ from gpukit.machine.frontends.python.operations import Evaluator
 from gpukit.machine.frontends.python.values import NoneValue, Scalar, Value, without_constants
 from gpukit.machine.program import Call, Const, Operand
 
-MAX_OPERATIONS = 200_000
+MAX_BLOCKS = 10_000  # of a kernel with its device functions in place
 
 
 class Emitter:
@@ -32,7 +32,7 @@ class Emitter:
     def call(self, ev: Evaluator, instance: Instance, args: list[Value], captured: dict[str, Value]) -> Value:
         if instance.recursive:
             return self._call_subroutine(instance, args, captured)
-        if len(self.out.blocks) > MAX_OPERATIONS:
+        if len(self.out.blocks) > MAX_BLOCKS:
             ev.refuse("this kernel is too large once its device functions are put in place: call fewer of them")
         return self._inline(ev, instance, args, captured)
 

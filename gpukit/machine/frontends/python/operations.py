@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import enum
 import types as python_types
 from collections.abc import Sequence
@@ -114,11 +115,9 @@ class Evaluator:
             return self.captured[name]
         if name == self.source.name and self.source.tree.name == name and self._is_own_name(name):
             return FunctionValue(self.source)
-        try:
-            found = self.source.resolve(name)
-        except KeyError:
-            self.fail(f"the name `{name}` is not defined: define it before the kernel, or pass it as an argument")
-        return self.lift(found, name)
+        with contextlib.suppress(KeyError):
+            return self.lift(self.source.resolve(name), name)
+        self.fail(f"the name `{name}` is not defined: define it before the kernel, or pass it as an argument")
 
     def _is_own_name(self, name: str) -> bool:
         """A function defined inside a kernel that calls itself: its name is no global."""
