@@ -7,6 +7,7 @@ Exit codes: 0 all is well, 1 an error or (for `check`) a hazard of severity erro
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -23,7 +24,9 @@ from gpukit.errors import GpukitError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from gpukit.cuda.launching import Launcher
     from gpukit.report import Report
+    from gpukit.scripts import Launches
 
 EXIT_ERROR, EXIT_BUG, EXIT_INTERRUPTED = 1, 70, 130
 
@@ -118,7 +121,9 @@ def _launch_options(command: Callable) -> Callable:
             "--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON ('-': print)."
         ),
         click.option("--html", "html_file", type=click.Path(dir_okay=False), help="Write the report as a web page."),
-        click.option("--gpu", default="H200", show_default=True, help="GPU to state occupancy limits for."),
+        click.option(
+            "--gpu", help="GPU to state occupancy for (H200 if none is named), and memory bound or compute bound."
+        ),
     )
     for option in reversed(options):
         command = option(command)
@@ -158,7 +163,7 @@ def run(script: str, arguments: tuple[str, ...]) -> int:
     """Run a numba.cuda SCRIPT.py, unmodified, on the CPU machine."""
     if KERNEL_TARGET.fullmatch(script):
         raise click.UsageError(f"gpukit run takes a script; to run one kernel use: gpukit profile {script}")
-    return _run_script(script, arguments, "run")
+    return _run_script(script, arguments)
 
 
 @cli.command(cls=_TargetCommand, short_help="Count what a kernel does, line by line.")
@@ -243,28 +248,37 @@ def _measure(
     shared: int,
     json_file: str | None,
     html_file: str | None,
-    gpu: str,
+    gpu: str | None,
 ) -> int:
     """Profile or check a script or one kernel, show what was found, and give the exit code."""
-    from gpukit.gpus import DEFAULT_GPU, find_gpu
+    from gpukit.gpus import find_gpu
 
+    if gpu is not None:
+        find_gpu(gpu)  # a misspelt name shows before a long run, not after it
     kernel = KERNEL_TARGET.fullmatch(target)
     if kernel is None:
-        if grid or block or specs or shared or json_file or html_file or gpu != DEFAULT_GPU:
-            raise click.UsageError("a script launches its kernels by itself; options go with FILE.py:KERNEL.")
-        return _run_script(target, arguments, mode)
+        if grid or block or specs or shared:
+            raise click.UsageError(
+                "a script launches its kernels by itself; --grid, --block, --arg and --shared go with FILE.py:KERNEL."
+            )
+        return _measure_script(target, arguments, mode, json_file, html_file, gpu)
     if arguments:
         raise click.UsageError(f"unexpected {arguments[0]!r}; give the kernel's arguments with --arg NAME=VALUE.")
     if grid is None or block is None:
         raise click.UsageError("one kernel needs --grid and --block, for example --grid 64 --block 256.")
-    find_gpu(gpu)  # a misspelt name shows before a long run, not after it
-    report = _launch(kernel["file"], kernel["kernel"], mode, grid, block, specs, shared)
+    report = _launch(kernel["file"], kernel["kernel"], grid, block, specs, shared, gpu)
     _deliver(report, json_file, html_file, gpu, hazards_only=mode == "check")
     return EXIT_ERROR if mode == "check" and report.errors else 0
 
 
 def _launch(
-    file: str, name: str, mode: str, grid: tuple[int, ...], block: tuple[int, ...], specs: tuple[str, ...], shared: int
+    file: str,
+    name: str,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    specs: tuple[str, ...],
+    shared: int,
+    gpu: str | None,
 ) -> Report:
     import gpukit
     from gpukit import argspecs
@@ -282,18 +296,36 @@ def _launch(
     except GpukitError as error:
         raise click.BadParameter(str(error), param_hint="--arg") from None
     with launch_progress(name) as progress:
-        if mode == "check":
-            return gpukit.check(kernel, grid, block, *values, shared_bytes=shared, raise_=False, progress=progress)
-        return gpukit.profile(kernel, grid, block, *values, shared_bytes=shared, progress=progress)
+        return gpukit.profile(kernel, grid, block, *values, shared_bytes=shared, gpu=gpu, progress=progress)
 
 
-def _run_script(script: str, arguments: Sequence[str], mode: str) -> int:
-    """Run a script on the CPU machine, with reports of its launches; the exit code the script ended with."""
-    from gpukit import standin
+def _measure_script(
+    script: str, arguments: Sequence[str], mode: str, json_file: str | None, html_file: str | None, gpu: str | None
+) -> int:
+    """Run a script and report its launches; the script's exit code, or 1 if a check of a clean exit finds an error."""
+    from gpukit.scripts import Launches
+
+    own = [name for name in arguments if name.partition("=")[0] in ("--json", "--html", "--gpu")]
+    if own:
+        click.echo(f"gpukit: {own[0]} after {script} goes to the script; before it, it is gpukit's.", err=True)
+    launches = Launches(hazards=mode == "check", gpu=gpu)
+    # With --json - the script prints to stderr, so that standard output is JSON and nothing else.
+    with contextlib.redirect_stdout(sys.stderr) if json_file == "-" else contextlib.nullcontext():
+        code = _run_script(script, arguments, launches.launch)
+    if not launches.total:
+        click.echo("gpukit: the script launched no kernel.", err=True)
+    _deliver_launches(launches, mode, json_file, html_file, gpu)
+    failed = mode == "check" and any(report.errors for report, _ in launches.entries)
+    return max(code, EXIT_ERROR) if failed else code
+
+
+def _run_script(script: str, arguments: Sequence[str], launcher: Launcher | None = None) -> int:
+    """Run a script on the CPU machine; the exit code it ended with."""
+    from gpukit import scripts
 
     if not Path(script).is_file():
         raise GpukitError(f"there is no file {script}; give the path of a Python script or FILE.py:KERNEL.")
-    return standin.run_script(script, [script, *arguments], mode=mode)
+    return scripts.run_script(script, [script, *arguments], launcher or scripts.plain)
 
 
 def _kernel_files(paths: Iterable[Path]) -> list[Path]:
@@ -315,27 +347,53 @@ def _console() -> Console:
     return Console() if sys.stdout.isatty() else Console(width=TEXT_WIDTH)
 
 
-def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: str, hazards_only: bool) -> None:
+def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: str | None, hazards_only: bool) -> None:
     """Print the report and write the files that were asked for."""
-    if html_file is not None:
-        from gpukit.report import html
+    from gpukit.gpus import DEFAULT_GPU
+    from gpukit.report import html, terminal
 
-        _write(html_file, html.page(report, gpu))
-    if json_file == "-":
-        click.echo(json.dumps(report.to_dict(gpu), indent=2))
-        return
+    gpu = gpu or DEFAULT_GPU
+    if html_file is not None:
+        _write(html_file, html.page([(report, 1)], gpu))
     if json_file is not None:
         _write(json_file, json.dumps(report.to_dict(gpu), indent=2) + "\n")
-
-    from gpukit.report import terminal
-
+    if json_file == "-":
+        return
     if sys.stdout.isatty():
         terminal.show(report, _console(), gpu, hazards_only=hazards_only)
     else:
         click.echo(terminal.to_text(report, gpu=gpu, hazards_only=hazards_only))
 
 
+def _deliver_launches(
+    launches: Launches, mode: str, json_file: str | None, html_file: str | None, gpu: str | None
+) -> None:
+    """The same for the launches of a script: what is alike is shown once."""
+    from gpukit.gpus import DEFAULT_GPU
+    from gpukit.report import html, terminal
+
+    gpu = gpu or DEFAULT_GPU
+    entries = launches.entries
+    if html_file is not None:
+        _write(html_file, html.page(entries, gpu))
+    if json_file is not None:
+        listed = [{"launches": times, **report.to_dict(gpu)} for report, times in entries]
+        _write(json_file, json.dumps(listed, indent=2) + "\n")
+    if json_file != "-" and mode == "check":
+        terminal.show_hazards(entries, launches.total, _console())
+    elif json_file != "-":
+        for report, times in entries:
+            terminal.show(report, _console(), gpu, times)
+            click.echo()
+    for (kernel, grid, block), times in launches.uncounted.items():
+        click.echo(f"gpukit: {kernel} {grid} x {block}: {times:,} more launches, each with other counters", err=True)
+
+
 def _write(file: str, text: str) -> None:
+    """Write a file; "-" is standard output."""
+    if file == "-":
+        click.echo(text, nl=False)
+        return
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:

@@ -92,6 +92,7 @@ def launch(
     shared_bytes: int = 0,
     machine: str = "auto",
     output: Callable[[str], None] | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Run a kernel for its results alone, without counters' report or hazards.
 
@@ -102,7 +103,8 @@ def launch(
         raise LaunchError(f'machine={machine!r} is not known; use "auto", "cpu" or "gpu"')
     if machine == "gpu":
         raise LaunchError('machine="gpu" is not in this version; use machine="cpu", or numba.cuda itself on a GPU')
-    executor.run(prepare(kernel, grid, block, args, shared_bytes), hazards=False, output=output or _to_stdout)
+    made = prepare(kernel, grid, block, args, shared_bytes)
+    executor.run(made, hazards=False, progress=progress, output=output or _to_stdout)
 
 
 def _to_stdout(text: str) -> None:

@@ -309,7 +309,7 @@ def test_profile_of_a_script_folds_identical_launches(script):
     done = gpukit("profile", script, "one")
     assert (done.returncode, done.stderr) == (0, "")
     assert "argv ['one'] sum 8000.0" in done.stdout
-    assert "3 launches" in done.stdout
+    assert "(3 identical launches)" in done.stdout
     assert done.stdout.count("Coalesced?") == 1
 
 
@@ -319,6 +319,30 @@ def test_check_of_a_script(script):
     done = gpukit("check", script)
     assert done.returncode == 1
     assert "race_global" in done.stdout
+
+
+def test_reports_of_a_script_as_files(script, tmp_path):
+    page = tmp_path / "page.html"
+    done = gpukit("profile", "--gpu", "T4", "--json", "-", "--html", page, script)
+    assert done.returncode == 0
+    (report,) = json.loads(done.stdout)  # what the script prints is not in the way
+    assert (report["kernel"], report["launches"], report["occupancy"]["gpu"]) == ("scale", 3, "T4")
+    assert any(finding["kind"].endswith("_bound_hint") for finding in report["findings"])
+    assert "argv [] sum 8000.0" in done.stderr
+    assert "(3 identical launches)" in page.read_text(encoding="utf-8")
+
+
+def test_an_option_that_goes_to_the_script_is_pointed_out(script):
+    done = gpukit("profile", script, "--html", "page.html")
+    assert "argv ['--html', 'page.html']" in done.stdout
+    assert "--html after" in done.stderr
+
+
+def test_a_script_without_launches(script):
+    script.write_text("print(1)\n", encoding="utf-8")
+    done = gpukit("profile", script)
+    assert (done.returncode, done.stdout) == (0, "1\n")
+    assert "launched no kernel" in done.stderr
 
 
 def test_the_exit_code_of_a_script_is_kept(script):

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from gpukit.machine.hazards import Hazard
-from gpukit.report import LineReport, Report, answers, fold, html, layout, terminal
+from gpukit.report import LineReport, Report, answers, html, layout, terminal
+from gpukit.scripts import Launches
 
 FILE = "reduce.py"
 SOURCE = """\
@@ -117,9 +118,22 @@ def test_severities_are_kept_apart():
 
 def test_identical_launches_fold_and_different_ones_do_not():
     other = naive(counters={"branches": 1})
-    folded = fold([naive(), naive(seconds=9.0), other, naive(), naive([RACE])])
-    assert [times for _, times in folded] == [3, 1, 1]
-    assert folded[1][0] is other
+    launches = Launches(hazards=True)
+    for report in (naive(), naive(seconds=9.0), other, naive(), naive([RACE])):
+        launches.add(report)
+    assert [times for _, times in launches.entries] == [3, 1, 1]
+    assert launches.entries[1][0] is other
+
+
+def test_launches_that_differ_without_end_are_counted_and_those_with_errors_kept():
+    launches = Launches(hazards=True)
+    for number in range(100):
+        launches.add(naive(counters={"branches": number}))
+    launches.add(naive([RACE]))
+    assert launches.total == 101
+    assert len(launches.entries) == Launches.LIMIT + 1
+    assert launches.entries[-1][0].errors == [RACE]
+    assert launches.uncounted == {("naive", naive().grid, naive().block): 100 - Launches.LIMIT}
 
 
 # --- answers ---------------------------------------------------------------------------------------------------------
@@ -269,7 +283,7 @@ def test_compact_numbers(number, text):
 
 def test_unchecked_is_not_clean():
     assert "no hazards found" in str(naive())
-    assert "hazards were not looked for" in str(naive(hazards_checked=False))
+    assert "hazards not looked for" in str(naive(hazards_checked=False))
 
 
 def test_long_lists_are_cut_and_counted():
@@ -377,9 +391,16 @@ def test_styles_stay_inside_the_report():
 
 
 def test_a_page_is_a_whole_document():
-    markup = html.page(naive())
+    markup = html.page([(naive(), 1)])
     assert markup.startswith("<!doctype html>")
     assert "naive - gpukit" in read(markup)
+
+
+def test_a_page_of_several_launches_says_how_many_each_stands_for():
+    markup = html.page([(naive(), 5), (naive([RACE]), 1)])
+    assert "(5 identical launches)" in read(markup)
+    assert markup.count("<hr>") == 1
+    assert markup.count("<style>") == 1
 
 
 def test_heat_bars_are_shares_of_the_work():

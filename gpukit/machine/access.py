@@ -91,14 +91,8 @@ class MemoryAccess:
         place = op.place
         assert isinstance(place, Element)
         # `a[i] += v` has the same index objects in its load and its store: compute once.
-        seen = self._index_seen
-        if (
-            seen
-            and seen[0] is base
-            and seen[1] is self.L
-            and seen[2] == place.offset
-            and _same(seen[3], index, strides)
-        ):
+        asked = (base, self.L, place.offset, *index, *shape, *strides)
+        if _same(self._index_seen, asked):
             return self._index_result
         address: Lanewise = base
         for i, n, stride in zip(index, shape, strides, strict=True):
@@ -114,7 +108,7 @@ class MemoryAccess:
         else:
             if place.offset:
                 address = address + place.offset
-            self._index_seen = (base, self.L, place.offset, (*index, *strides))
+            self._index_seen = asked
             self._index_result = (address, self.L)
             return self._index_result
         return self._careful_element(op, place, base, index, shape, strides)
@@ -272,9 +266,10 @@ class MemoryAccess:
             self._track(op, space, address, offset, lanes)
         place = np.broadcast_to(np.asarray(offset // op.dtype.itemsize), (lanes.n,))
         check = self.tracker is not None and op.action in ("add", "sub") and op.dtype.kind in "iu"
-        old = atomics.apply(segment.view(op.dtype), place, op.action, values, op.dst is not None or check)
-        # A compare-and-swap that fails everywhere leaves memory as it was.
-        if op.action != "cas" or old is None or ((old == values[0]) & (old != values[1])).any():
+        view = segment.view(op.dtype)
+        before = view[place] if self.watching else None
+        old = atomics.apply(view, place, op.action, values, op.dst is not None or check)
+        if before is None or not _same_bytes(before, view[place], op.dtype):
             self.effects += 1
         if old is None:
             return zero
@@ -562,7 +557,7 @@ class MemoryAccess:
 
 
 def _same(seen: tuple, now: tuple) -> bool:
-    """Whether these are the very index vectors and equal strides of the access before."""
+    """Whether an access has the very vectors, and equal scalars, of the one before."""
     return len(seen) == len(now) and all(
         a is b or not (isinstance(a, np.ndarray) or isinstance(b, np.ndarray) or a != b)
         for a, b in zip(seen, now, strict=True)

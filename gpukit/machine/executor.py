@@ -157,7 +157,7 @@ class WaveRun(MemoryAccess, Waiting):
         self.lockstep = True
         self.pending: dict[int, list[LaneSet]] = {}
         self.polling: list[tuple[int, LaneSet]] = []
-        self._polls: dict[tuple[int, int], bool] = {}
+        self._polls: dict[int, bool] = {}
         self._polled: tuple = ()
         self.weight = [sum(getattr(op, "count", 0) for op in (*block.ops, block.end)) for block in self.blocks]
         self.work = np.zeros(wave.n_lanes // 32, np.int64)  # warp instructions of each warp
@@ -313,20 +313,20 @@ class WaveRun(MemoryAccess, Waiting):
                     self.push(target, lanes)
                     break
                 if target <= block:  # a loop's next turn
-                    if pending and self._polls.get((target, ceiling)):
+                    if pending and self._polls.get(target):
                         self.wait_turn(target, lanes)
                         break
                     if probe is not None and target == probe.loop.header:
                         if probe.repeats(self):
                             self.endless(target, "nothing that this loop's condition depends on changes")
-                        probe, self.watching = None, False
+                        probe, self.watching = None, bool(self._polled)
                     if ticks >= LOOK_STEPS:
                         ticks = 0
                         if steps > self.max_steps:
                             self.endless(target, f"after {self.max_steps:,} steps it is still in this loop")
                         if not self.loops[target].leaves:
                             self.endless(target, "no way leads out of this loop")
-                        if pending and self.polls(target, ceiling):
+                        if pending and self.polls(target):
                             self.wait_turn(target, lanes)
                             break
                         probe, self.watching = _Probe(self, self.loops[target]), True
@@ -347,42 +347,23 @@ class WaveRun(MemoryAccess, Waiting):
 
     # --- loops that wait for other lanes, or for ever ----------------------------------------------------------
 
-    def polls(self, block: int, ceiling: int) -> bool:
-        """Whether the loop at `block` (its blocks lie below `ceiling`) only watches memory that others may change:
-        it stores nothing, but loads from or does atomics on memory the program writes. Volta's schedulers let the
-        other lanes go on then, so a lock's owner can leave it."""
-        key = (block, ceiling)
-        if key not in self._polls:
-            self._polls[key] = self._only_watches(block, ceiling)
-        return self._polls[key]
-
-    def _only_watches(self, block: int, ceiling: int) -> bool:
-        watches = False
-        seen: set[int] = set()
-        stack = [block]
-        while stack:
-            b = stack.pop()
-            if b in seen or b >= ceiling:
-                continue
-            seen.add(b)
-            for op in self.blocks[b].ops:
-                if isinstance(op, (Store, Print)):
-                    return False
-                watches = watches or isinstance(op, Atomic) or (isinstance(op, Load) and self.may_be_written(op))
-            match self.ends[b]:
-                case Branch() as end:
-                    stack += (end.if_true, end.if_false)
-                case Jump() as end:
-                    stack.append(end.target)
-                case Exit():
-                    pass
-                case _:
-                    return False
-        return watches
+    def polls(self, header: int) -> bool:
+        """Whether a loop only watches memory that others may change: it stores nothing, but loads from or does
+        atomics on memory the program writes. Volta's schedulers let the other lanes go on then, so a lock's owner can
+        leave it."""
+        if header not in self._polls:
+            blocks = [self.blocks[b] for b in self.loops[header].blocks]
+            ops = [op for block in blocks for op in block.ops]
+            waits = any(isinstance(block.end, Barrier | WarpSync | GridSync | Call) for block in blocks)
+            stores = any(isinstance(op, Store | Print) for op in ops)
+            watches = any(isinstance(op, Atomic) or (isinstance(op, Load) and self.may_be_written(op)) for op in ops)
+            self._polls[header] = watches and not stores and not waits
+        return self._polls[header]
 
     def wait_turn(self, block: int, lanes: LaneSet) -> None:
         """Lanes that poll step back until all others have run."""
         self.leave_lockstep()
+        self.watching = True
         self.polling.append((block, lanes))
 
     def resume_polling(self) -> None:

@@ -215,6 +215,6 @@ def _place(report: Report, hazard: Hazard) -> Place | None:
     return Place(hazard.file or report.file, hazard.line) if hazard.line else None
 
 
-def count(number: int, noun: str) -> str:
+def count(number: int, noun: str, plural: str = "") -> str:
     """1 block, 2,048 blocks."""
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"

@@ -5,6 +5,7 @@ Text takes the page's own colour and every tint is translucent, so no guess abou
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -49,31 +50,42 @@ MARK_CLASSES = {"E": "badge error", "W": "badge", "N": "badge note"}
 
 def fragment(report: Report, gpu: str = DEFAULT_GPU) -> str:
     """The report as one `<div>` with its style, for `_repr_html_`."""
-    listed = layout.remarks(report)
-    parts = (
-        f"<style>{STYLE}</style>",
-        _heading(report),
-        _answers(report, gpu),
-        _look_first(report, gpu),
-        _source(report, listed),
-        _remark_lists(report, listed),
-        _output(report),
-    )
-    return '<div class="gpukit-report">' + "".join(parts) + "</div>"
+    return _framed(_body(report, gpu))
 
 
-def page(report: Report, gpu: str = DEFAULT_GPU) -> str:
-    """The report as a whole HTML document that follows the reader's light or dark preference."""
+def page(reports: Sequence[tuple[Report, int]], gpu: str = DEFAULT_GPU) -> str:
+    """Reports, each with the number of launches it stands for, as a whole HTML document that follows the reader's
+    light or dark preference."""
+    title = ", ".join(dict.fromkeys(report.kernel for report, _ in reports))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(report.kernel)} - gpukit</title></head><body>{fragment(report, gpu)}</body></html>\n"
+        f"<title>{escape(title)} - gpukit</title></head>"
+        f"<body>{_framed('<hr>'.join(_body(report, gpu, times) for report, times in reports))}</body></html>\n"
     )
 
 
-def _heading(report: Report) -> str:
+def _framed(body: str) -> str:
+    return f'<div class="gpukit-report"><style>{STYLE}</style>{body}</div>'
+
+
+def _body(report: Report, gpu: str, times: int = 1) -> str:
+    listed = layout.remarks(report)
+    return "".join(
+        (
+            _heading(report, times),
+            _answers(report, gpu),
+            _look_first(report, gpu),
+            _source(report, listed),
+            _remark_lists(report, listed),
+            _output(report),
+        )
+    )
+
+
+def _heading(report: Report, times: int) -> str:
     state = "badge error" if report.errors else "badge" if report.warnings else "dim"
     lines = [
-        f"<b>{escape(report.kernel)}</b> {escape(layout.short_path(report.file))} "
+        f"<b>{escape(report.kernel)}</b> {escape(layout.short_path(report.file))}{layout.repeated(times)} "
         f'<span class="{state}">{escape(layout.summary(report))}</span>',
         f'<span class="dim">{escape(layout.title(report))}</span>',
     ]

@@ -6,7 +6,7 @@ import textwrap
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import PurePath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from gpukit.gpus import WARP_SIZE
@@ -51,23 +51,31 @@ def marks_by_place(report: Report, listed: list[Remark]) -> dict[Place, list[str
 def sentence(report: Report, hazard: Hazard) -> str:
     """A hazard as text: where, what, what to do, and how often."""
     where = f"{short_path(hazard.file or report.file)}:{hazard.line}: " if hazard.line else ""
-    message = hazard.message.removeprefix(f"line {hazard.line}: ")
-    if not message.endswith((".", "!", "?")):
-        message += "."
-    if hazard.advice and hazard.advice not in message:
-        message += f" Fix: {hazard.advice}"
     times = f", {hazard.count:,} times" if hazard.count and hazard.count > 1 else ""
-    return f"{where}{message} [{hazard.kind}{times}]"
+    return f"{where}{message(hazard)} [{hazard.kind}{times}]"
+
+
+def message(hazard: Hazard) -> str:
+    """What is wrong and what to do, for where the line number stands already."""
+    text = hazard.message.removeprefix(f"line {hazard.line}: ")
+    if not text.endswith((".", "!", "?")):
+        text += "."
+    return f"{text} Fix: {hazard.advice}" if hazard.advice and hazard.advice not in text else text
 
 
 def summary(report: Report) -> str:
     """How many errors and warnings there are, in words."""
     if not report.hazards_checked:
-        return "hazards were not looked for"
+        return "hazards not looked for (gpukit check does)"
     counts = [
         count(len(group), noun) for noun, group in (("error", report.errors), ("warning", report.warnings)) if group
     ]
     return " and ".join(counts) if counts else "no hazards found"
+
+
+def repeated(times: int) -> str:
+    """What follows a report's name when it stands for several launches."""
+    return f" ({times:,} identical launches)" if times > 1 else ""
 
 
 def shape(dimensions: tuple[int, int, int]) -> str:
@@ -111,6 +119,14 @@ def _argument(argument: dict) -> str:
 def short_path(file: str) -> str:
     """The file's name alone: reports are read next to the file."""
     return PurePath(file).name or file
+
+
+def near_path(file: str) -> str:
+    """The file as seen from the current folder, whole where it lies outside."""
+    try:
+        return str(PurePath(file).relative_to(Path.cwd()))
+    except ValueError:
+        return file
 
 
 # --- columns of the annotated source ---------------------------------------------------------------------------------

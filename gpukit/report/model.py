@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +95,15 @@ class Report:
     def threads_per_block(self) -> int:
         return self.block[0] * self.block[1] * self.block[2]
 
+    @property
+    def identity(self) -> tuple:
+        """What two launches must share to be shown as one: kernel, shape, counters, hazards."""
+        return (
+            *(self.kernel, self.file, self.grid, self.block, self.shared_bytes, self.level),
+            tuple(sorted(self.counters.items())),
+            tuple((hazard.kind, hazard.line, hazard.count) for hazard in self.hazards + self.findings),
+        )
+
     def occupancy(self, gpu: str = DEFAULT_GPU) -> Occupancy:
         """What an SM of a named GPU holds of this launch at a time (registers are not known at source level)."""
         return occupancy(self.threads_per_block, self.shared_bytes, gpu=gpu)
@@ -132,23 +140,6 @@ class Report:
         from gpukit.report.html import fragment
 
         return fragment(self)
-
-
-def fold(reports: Iterable[Report]) -> list[tuple[Report, int]]:
-    """Launches of one kernel with one shape, the same counters and the same hazards become one (report, times) pair.
-
-    Pairs come in the order of their first launch.
-    """
-    folded: dict[tuple, tuple[Report, int]] = {}
-    for report in reports:
-        key = (
-            *(report.kernel, report.file, report.grid, report.block, report.shared_bytes, report.level),
-            tuple(sorted(report.counters.items())),
-            tuple((hazard.kind, hazard.line, hazard.count) for hazard in report.hazards + report.findings),
-        )
-        first, times = folded.get(key, (report, 0))
-        folded[key] = (first, times + 1)
-    return list(folded.values())
 
 
 def _plain(value: Any) -> Any:

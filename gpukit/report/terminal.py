@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+from collections import defaultdict
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console, Group, RenderableType
@@ -16,6 +18,7 @@ from gpukit.report.answers import Place
 from gpukit.report.model import Report
 
 if TYPE_CHECKING:
+    from gpukit.machine.hazards import Hazard
     from gpukit.report.layout import Remark, Token
 
 TEXT_WIDTH = 100
@@ -44,6 +47,35 @@ def show(report: Report, console: Console, gpu: str = DEFAULT_GPU, times: int = 
     console.print(render(report, console.width, gpu, times, hazards_only), highlight=False)
 
 
+def show_hazards(reports: Sequence[tuple[Report, int]], launches: int, console: Console) -> None:
+    """Print every distinct hazard of a program once, errors first, with how many of its launches it showed up in."""
+    found: dict[tuple, tuple[Report, Hazard]] = {}
+    often: dict[tuple, int] = defaultdict(int)
+    for report, times in reports:
+        here = {(report.kernel, hazard.kind, hazard.file, hazard.line): hazard for hazard in report.hazards}
+        for key, hazard in here.items():
+            found.setdefault(key, (report, hazard))
+            often[key] += times
+    for severity, style in (("error", MARK_STYLES["E"]), ("warning", MARK_STYLES["W"])):
+        for key, (report, hazard) in found.items():
+            if hazard.severity == severity:
+                where = f"{layout.near_path(hazard.file or report.file)}:{hazard.line}: "
+                head = Text.assemble(where, (severity, style), f": {hazard.kind} in ", (report.kernel, "bold"))
+                head.append(f", in {often[key]:,} of {launches:,} launches" if launches > 1 else "")
+                console.print(head, soft_wrap=True)
+                if source := _source_line(report, Place(hazard.file or report.file, hazard.line)):
+                    console.print(Text(f"      {source}"), soft_wrap=True)
+                console.print(Padding(Text(layout.message(hazard)), (0, 0, 0, 4)))
+                console.print()
+    severities = [hazard.severity for _, hazard in found.values()]
+    console.print(
+        f"gpukit check: {answers.count(launches, 'launch', 'launches')}, "
+        f"{answers.count(severities.count('error'), 'error')}, "
+        f"{answers.count(severities.count('warning'), 'warning')}",
+        highlight=False,
+    )
+
+
 def render(
     report: Report, width: int, gpu: str = DEFAULT_GPU, times: int = 1, hazards_only: bool = False
 ) -> RenderableType:
@@ -69,10 +101,7 @@ def render(
 def _heading(report: Report, times: int) -> RenderableType:
     head = Text()
     head.append(report.kernel, style="bold")
-    head.append(f"  {layout.short_path(report.file)}")
-    if times > 1:
-        head.append(f"  ({times:,} identical launches)")
-    head.append("  ")
+    head.append(f"  {layout.short_path(report.file)}{layout.repeated(times)}  ")
     style = MARK_STYLES["E"] if report.errors else MARK_STYLES["W"] if report.warnings else ""
     head.append(f" {layout.summary(report)} " if style else layout.summary(report), style=style)
     lines = [head, Text(layout.title(report))]
@@ -100,10 +129,14 @@ def _answers(report: Report, gpu: str) -> RenderableType:
 def _look_first(report: Report, place: Place, reason: str) -> RenderableType:
     text = Text("\nLook first at ", style="bold")
     text.append(f"{_where(report, place)}: {reason}", style="bold")
-    source = next((line.text.strip() for line in report.lines if Place(line.file, line.number) == place), "")
+    source = _source_line(report, place)
     if source:
         text.append(f"\n    {source}")
     return text
+
+
+def _source_line(report: Report, place: Place) -> str:
+    return next((line.text.strip() for line in report.lines if Place(line.file, line.number) == place), "")
 
 
 def _where(report: Report, place: Place) -> str:

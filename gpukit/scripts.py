@@ -1,0 +1,178 @@
+"""Running a script written for a GPU, unmodified, on the CPU machine, with or without a report of its launches."""
+
+from __future__ import annotations
+
+import os
+import runpy
+import sys
+import traceback
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from gpukit.errors import GpukitError
+from gpukit.progress import launch_progress
+from gpukit.standin import stand_in
+
+if TYPE_CHECKING:
+    from gpukit.cuda.launching import Launcher
+    from gpukit.report import Report
+
+
+def plain(kernel: Any, grid: tuple, block: tuple, args: tuple, shared_bytes: int) -> None:
+    """Launch for the results only."""
+    import gpukit
+
+    with launch_progress(kernel.__name__) as progress:
+        gpukit.launch(kernel, grid, block, *args, shared_bytes=shared_bytes, machine="cpu", progress=progress)
+
+
+class Launches:
+    """The reports of a script's launches: `entries` holds (report, how often), in the order of the first launch.
+
+    A script may launch a million times with ever different counters: after `LIMIT` different reports of one kernel in
+    one shape, those without an error are only counted, in `uncounted` under (kernel, grid, block).
+    """
+
+    LIMIT = 16
+
+    def __init__(self, hazards: bool, gpu: str | None = None):
+        """hazards: whether to look for them; gpu: name of the GPU to say memory bound or compute bound for."""
+        self._hazards = hazards
+        self._gpu = gpu
+        self._reports: dict[tuple, dict[tuple, list]] = {}  # kernel and shape -> what it did -> [report, times]
+        self._order: list[list] = []
+        self.uncounted: dict[tuple, int] = {}
+
+    @property
+    def entries(self) -> list[tuple[Report, int]]:
+        return [(report, times) for report, times in self._order]
+
+    @property
+    def total(self) -> int:
+        return sum(times for _, times in self._order) + sum(self.uncounted.values())
+
+    def launch(self, kernel: Any, grid: tuple, block: tuple, args: tuple, shared_bytes: int) -> None:
+        """Profile one launch; takes the place of a plain one."""
+        import gpukit
+
+        with launch_progress(kernel.__name__) as progress:
+            report = gpukit.profile(
+                kernel,
+                grid,
+                block,
+                *args,
+                shared_bytes=shared_bytes,
+                hazards=self._hazards,
+                gpu=self._gpu,
+                progress=progress,
+            )
+        sys.stdout.write("".join(report.output))
+        self.add(report)
+
+    def add(self, report: Report) -> None:
+        shape = (report.kernel, report.file, report.grid, report.block)
+        alike = self._reports.setdefault(shape, {})
+        entry = alike.get(report.identity)
+        if entry is not None:
+            entry[1] += 1
+        elif len(alike) < self.LIMIT or report.errors:
+            alike[report.identity] = entry = [report, 1]
+            self._order.append(entry)
+        else:
+            name = (report.kernel, report.grid, report.block)
+            self.uncounted[name] = self.uncounted.get(name, 0) + 1
+
+
+def run_script(script: str | os.PathLike[str], argv: Sequence[str] | None = None, launcher: Launcher = plain) -> int:
+    """Run a script as `python script ...` does, on the CPU machine; returns its exit status.
+
+    argv: what the script sees as sys.argv, itself included.
+    launcher: where its launches go, such as the `launch` of a `Launches`.
+    """
+    from gpukit.cuda import launching
+
+    path = Path(script)
+    argv_before, path_before = sys.argv, sys.path[:]
+    sys.argv = list(argv) if argv else [str(script)]
+    sys.path.insert(0, str(path.resolve().parent))
+    before = launching.use(launcher)
+    try:
+        with stand_in():
+            return _run_main(path)
+    finally:
+        launching.use(before)
+        sys.argv, sys.path[:] = argv_before, path_before
+
+
+def _run_main(path: Path) -> int:
+    """Execute the file as `__main__`; the exit status it ends with."""
+    try:
+        runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as stop:
+        return _exit_status(stop.code)
+    except KeyboardInterrupt:
+        print("gpukit: stopped.", file=sys.stderr)
+        return 130
+    except GpukitError as error:
+        print(f"gpukit: {_with_place(error)}", file=sys.stderr)
+        return 1
+    except ModuleNotFoundError as error:
+        advice = _MISSING.get((error.name or "").split(".")[0])
+        if advice is None:
+            return _show_traceback(error)
+        place = _last_frame(error)
+        print(f"gpukit: {f'{place.filename}:{place.lineno}: ' if place else ''}{advice}", file=sys.stderr)
+        return 1
+    except BaseException as error:
+        return _show_traceback(error)
+    finally:
+        sys.stdout.flush()
+    return 0
+
+
+_MISSING = {
+    "cupy": "cupy works only with an NVIDIA GPU; on the CPU machine use NumPy arrays and cuda.to_device instead",
+    "cupyx": "cupyx works only with an NVIDIA GPU; on the CPU machine use NumPy arrays and cuda.to_device instead",
+    "cudf": "cudf works only with an NVIDIA GPU; on the CPU machine use NumPy arrays instead",
+    "pycuda": "pycuda works only with an NVIDIA GPU; the CPU machine runs numba.cuda kernels",
+}
+
+
+def _exit_status(code: Any) -> int:
+    if code is None:
+        return 0
+    if isinstance(code, int):
+        return code
+    print(code, file=sys.stderr)
+    return 1
+
+
+def _users(frames: Iterable[traceback.FrameSummary]) -> list[traceback.FrameSummary]:
+    """The frames without gpukit's own and those of Python's import and run machinery."""
+    own = os.path.dirname(os.path.abspath(__file__)) + os.sep
+    return [frame for frame in frames if not frame.filename.startswith((own, "<frozen "))]
+
+
+def _last_frame(error: BaseException) -> traceback.FrameSummary | None:
+    frames = _users(traceback.extract_tb(error.__traceback__))
+    return frames[-1] if frames else None
+
+
+def _with_place(error: GpukitError) -> str:
+    """The error's sentence, with the script's file and line in front if it names no place of its own."""
+    place = _last_frame(error)
+    if error.file is None and place is not None:
+        return f"{place.filename}:{place.lineno}: {error}"
+    return str(error)
+
+
+def _show_traceback(error: BaseException) -> int:
+    """Print what Python prints for an uncaught exception, but only the user's frames; returns status 1."""
+    shown: traceback.TracebackException | None
+    shown = first = traceback.TracebackException.from_exception(error)
+    while shown is not None:
+        shown.stack = traceback.StackSummary.from_list(_users(shown.stack))
+        shown = shown.__cause__ or shown.__context__
+    sys.stderr.write("".join(first.format()))
+    return 1

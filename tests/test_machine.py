@@ -1,0 +1,196 @@
+"""The executor end to end: reconvergence, waiting, several memories, order of waves, bounds."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numba import float32, int32
+
+import gpukit
+from gpukit import cuda
+from gpukit.machine import executor
+
+
+@cuda.jit
+def view_of_the_same_start(a, out):
+    i = cuda.grid(1)
+    half = a[: a.size // 2]
+    whole = a[i]
+    out[i] = whole
+    out[i] = half[i]
+
+
+def test_a_view_has_its_own_bounds():
+    """Same base, same index, same stride as the array itself, but half as long."""
+    report = gpukit.profile(view_of_the_same_start, 1, 8, np.arange(8), np.zeros(8, np.int64))
+    assert [(h.kind, h.count) for h in report.hazards] == [("oob_global_read", 4)]
+
+
+@cuda.jit
+def continue_in_a_loop(x, out):
+    i = cuda.grid(1)
+    total = 0
+    for k in range(8):
+        if (i + k) % 2 == 0:
+            continue
+        total += x[k]
+    out[i] = total
+
+
+def test_lanes_that_continue_wait_at_the_latch():
+    """Half the lanes skip each turn; they rejoin before the next, so every load is one request of 16 lanes."""
+    out = np.zeros(32, np.int64)
+    report = gpukit.profile(continue_in_a_loop, 1, 32, np.arange(8), out)
+    assert out.tolist() == [16 if i % 2 == 0 else 12 for i in range(32)]
+    assert report.counters["global_load_requests"] == 8
+    assert report.counters["divergent_branches"] == 8
+
+
+@cuda.jit
+def chosen_array(a, b, out):
+    i = cuda.grid(1)
+    c = a if i % 2 == 0 else b
+    out[i] = c[i]
+    c[i] = -1
+
+
+def test_lanes_of_one_access_may_go_to_several_arrays():
+    a, b, out = np.arange(32), np.arange(100, 132), np.zeros(32, np.int64)
+    report = gpukit.profile(chosen_array, 1, 32, a, b, out)
+    assert out.tolist() == [i if i % 2 == 0 else 100 + i for i in range(32)]
+    assert a.tolist() == [-1 if i % 2 == 0 else i for i in range(32)]
+    assert b.tolist() == [100 + i if i % 2 == 0 else -1 for i in range(32)]
+    assert report.counters["global_load_requests"] == 1
+    assert not report.hazards
+
+
+@cuda.jit
+def shared_or_global(a, out):
+    s = cuda.shared.array(64, int32)
+    i = cuda.threadIdx.x
+    s[i] = 1000 + i
+    cuda.syncthreads()
+    c = s if i % 2 == 0 else a
+    out[i] = c[i]
+
+
+def test_lanes_of_one_access_may_go_to_shared_and_to_global_memory():
+    out = np.zeros(64, np.int32)
+    gpukit.profile(shared_or_global, 1, 64, np.arange(64, dtype=np.int32), out)
+    assert out.tolist() == [1000 + i if i % 2 == 0 else i for i in range(64)]
+
+
+@cuda.jit
+def halves_shuffle_in_two_places(out):
+    t = cuda.threadIdx.x
+    if t < 16:  # noqa: SIM108 (two calls are the point)
+        v = cuda.shfl_xor_sync(0xFFFFFFFF, t, 31)
+    else:
+        v = cuda.shfl_xor_sync(0xFFFFFFFF, int32(t + 100), 31)
+    out[t] = v
+
+
+def test_the_two_sides_of_a_branch_meet_in_a_shuffle():
+    """Legal since Volta: all named lanes execute the same shuffle, at two places of the program."""
+    out = np.zeros(32, np.int64)
+    report = gpukit.profile(halves_shuffle_in_two_places, 1, 32, out)
+    assert out.tolist() == [31 - t + 100 if t < 16 else 31 - t for t in range(32)]
+    assert not report.hazards
+
+
+@cuda.jit
+def locked(lock, total):
+    while cuda.atomic.cas(lock, 0, 0, 1) != 0:
+        pass
+    total[0] += 1
+    cuda.threadfence()
+    cuda.atomic.exch(lock, 0, 0)
+
+
+def test_a_spin_lock_makes_progress():
+    total = np.zeros(1, np.int32)
+    report = gpukit.profile(locked, 8, 64, np.zeros(1, np.int32), total)
+    assert total[0] == 512
+    assert not report.hazards
+
+
+@cuda.jit
+def waits_for_the_next_block(flag, out):
+    if cuda.blockIdx.x == 0:
+        while cuda.atomic.add(flag, 0, 0) == 0:
+            pass
+        out[0] = 1
+    else:
+        cuda.atomic.exch(flag, 0, 1)
+
+
+def test_a_block_may_wait_for_a_later_one_that_is_resident():
+    out = np.zeros(1, np.int32)
+    gpukit.launch(waits_for_the_next_block, 2, 1, np.zeros(1, np.int32), out)
+    assert out[0] == 1
+
+
+def test_a_block_that_waits_for_one_that_never_comes_is_stopped():
+    with pytest.raises(gpukit.KernelDeadlock, match=r"test_machine\.py:"):
+        gpukit.launch(waits_for_the_next_block, 1, 1, np.zeros(1, np.int32), np.zeros(1, np.int32))
+
+
+@cuda.jit
+def block_sums(x, out):
+    s = cuda.shared.array(128, float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t] = x[i] if i < x.size else 0
+    cuda.syncthreads()
+    step = 64
+    while step > 0:
+        if t < step:
+            s[t] += s[t + step]
+        cuda.syncthreads()
+        step //= 2
+    if t == 0:
+        out[cuda.blockIdx.x] = s[0]
+
+
+@pytest.mark.parametrize("lanes", [128, 384, 1 << 16])
+def test_results_counters_and_hazards_do_not_depend_on_the_size_of_a_wave(monkeypatch, lanes):
+    x = np.random.default_rng(1).integers(0, 9, 2000).astype(np.float32)
+    reports = []
+    for size in (lanes, 1 << 14):
+        monkeypatch.setattr(executor, "WAVE_LANES", size)
+        out = np.zeros(16, np.float32)
+        reports.append(gpukit.profile(block_sums, 16, 128, x, out))
+        assert out.tolist() == np.pad(x, (0, 48)).reshape(16, 128).sum(1).tolist()
+    assert reports[0].counters == reports[1].counters
+    assert not reports[0].hazards and not reports[1].hazards
+
+
+def test_two_runs_are_equal_to_the_last_counter():
+    x = np.ones(2000, np.float32)
+    first, second = (gpukit.profile(block_sums, 16, 128, x, np.zeros(16, np.float32)).to_dict() for _ in range(2))
+    first.pop("seconds")
+    second.pop("seconds")
+    assert first == second
+
+
+@cuda.jit
+def halo(x, out):
+    s = cuda.shared.array(34, int32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    s[t + 1] = x[i]
+    if t == 0:
+        s[0] = x[i - 1] if i > 0 else 0
+    if t == 31:
+        s[33] = x[i + 1] if i + 1 < x.size else 0
+    cuda.syncthreads()
+    out[i] = s[t] + s[t + 1] + s[t + 2]
+
+
+def test_conditional_expressions_read_only_where_they_must():
+    x = np.arange(96, dtype=np.int32)
+    out = np.zeros(96, np.int32)
+    report = gpukit.profile(halo, 3, 32, x, out)
+    padded = np.pad(x, 1)
+    assert out.tolist() == (padded[:-2] + padded[1:-1] + padded[2:]).tolist()
+    assert not report.hazards
