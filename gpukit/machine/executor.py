@@ -35,6 +35,8 @@ from gpukit.machine.program import (
     Store,
     WarpSync,
 )
+from gpukit.machine.surroundings import Surroundings
+from gpukit.machine.value_checks import ValueChecks
 from gpukit.machine.waiting import Waiting
 
 # Lanes of a wave: enough that NumPy's cost per call vanishes, few enough that the vectors stay in the cache.
@@ -121,7 +123,7 @@ def _waves(launch: Launch, compiled: Compiled, geometry: Geometry) -> list[tuple
     return [(first, min(size, geometry.n_blocks - first)) for first in range(0, geometry.n_blocks, size)]
 
 
-class WaveRun(MemoryAccess, Waiting):
+class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
     """One wave: its registers and lane sets. Generated code knows it as `X`.
 
     `R` holds a full vector per register (an entry per lane of the wave) or one value for all lanes; `C` the compact
@@ -138,8 +140,10 @@ class WaveRun(MemoryAccess, Waiting):
         output: Callable[[str], None],
         max_steps: int,
     ):
-        MemoryAccess.__init__(self, launch, wave, compiled, counts, tracker, output)
+        MemoryAccess.__init__(self, launch, wave, compiled, counts, tracker)
+        Surroundings.__init__(self, output)
         Waiting.__init__(self)
+        self.functions = compiled.functions
         self.max_steps = max_steps
         self.registers = launch.program.registers
         self.level = compiled.analysis.level
