@@ -8,6 +8,7 @@ Exit codes: 0 all is well, 1 an error or (for `check`) a hazard of severity erro
 from __future__ import annotations
 
 import contextlib
+import io
 import json
 import os
 import re
@@ -52,6 +53,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return EXIT_ERROR
     except BrokenPipeError:
         return _reader_went_away()
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.partition(".")[0] == "gpukit":
+            raise
+        click.echo(f"gpukit: this command needs {error.name}: python -m pip install {error.name}", err=True)
+        return EXIT_ERROR
     except Exception as error:
         if os.environ.get("GPUKIT_TRACEBACK"):
             raise
@@ -112,7 +118,7 @@ ARGUMENT_HELP = (
 def _launch_options(command: Callable) -> Callable:
     options = (
         click.argument("target", metavar="SCRIPT.py | FILE.py:KERNEL"),
-        click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGUMENTS OF THE SCRIPT]..."),
+        click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]..."),
         click.option("--grid", type=_Shape(), help="Blocks per axis, for FILE.py:KERNEL."),
         click.option("--block", type=_Shape(), help="Threads per block and axis, for FILE.py:KERNEL."),
         click.option("--arg", "-a", "specs", multiple=True, metavar="NAME=VALUE", help=ARGUMENT_HELP),
@@ -308,14 +314,16 @@ def _measure_script(
     own = [name for name in arguments if name.partition("=")[0] in ("--json", "--html", "--gpu")]
     if own:
         click.echo(f"gpukit: {own[0]} after {script} goes to the script; before it, it is gpukit's.", err=True)
-    launches = Launches(hazards=mode == "check", gpu=gpu)
+    launches = Launches(gpu)
     # With --json - the script prints to stderr, so that standard output is JSON and nothing else.
     with contextlib.redirect_stdout(sys.stderr) if json_file == "-" else contextlib.nullcontext():
         code = _run_script(script, arguments, launches.launch)
     if not launches.total:
-        click.echo("gpukit: the script launched no kernel.", err=True)
+        if code == 0:
+            click.echo("gpukit: the script launched no kernel.", err=True)
+        return code
     _deliver_launches(launches, mode, json_file, html_file, gpu)
-    failed = mode == "check" and any(report.errors for report, _ in launches.entries)
+    failed = mode == "check" and any(report.errors for report, _ in launches.reports)
     return max(code, EXIT_ERROR) if failed else code
 
 
@@ -344,7 +352,21 @@ def _console() -> Console:
 
     from gpukit.report.terminal import TEXT_WIDTH
 
-    return Console() if sys.stdout.isatty() else Console(width=TEXT_WIDTH)
+    if sys.stdout.isatty():
+        return Console()
+    return Console(file=_WithoutTrailingBlanks(), width=TEXT_WIDTH)  # type: ignore[arg-type]
+
+
+class _WithoutTrailingBlanks(io.TextIOBase):
+    """Standard output for text that rich fills up to the console's width, which helps nobody in a file."""
+
+    encoding = "utf-8"
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+
+    def flush(self) -> None:
+        sys.stdout.flush()
 
 
 def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: str | None, hazards_only: bool) -> None:
@@ -354,15 +376,12 @@ def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: 
 
     gpu = gpu or DEFAULT_GPU
     if html_file is not None:
-        _write(html_file, html.page([(report, 1)], gpu))
+        _write(html_file, html.page([(report, "")], gpu))
     if json_file is not None:
         _write(json_file, json.dumps(report.to_dict(gpu), indent=2) + "\n")
     if json_file == "-":
         return
-    if sys.stdout.isatty():
-        terminal.show(report, _console(), gpu, hazards_only=hazards_only)
-    else:
-        click.echo(terminal.to_text(report, gpu=gpu, hazards_only=hazards_only))
+    terminal.show(report, _console(), gpu, hazards_only=hazards_only)
 
 
 def _deliver_launches(
@@ -373,20 +392,23 @@ def _deliver_launches(
     from gpukit.report import html, terminal
 
     gpu = gpu or DEFAULT_GPU
-    entries = launches.entries
+    groups = launches.groups
     if html_file is not None:
-        _write(html_file, html.page(entries, gpu))
+        _write(html_file, html.page([(group.example, group.note) for group in groups], gpu))
     if json_file is not None:
-        listed = [{"launches": times, **report.to_dict(gpu)} for report, times in entries]
+        listed = [{"launches": times, **report.to_dict(gpu)} for report, times in launches.reports]
         _write(json_file, json.dumps(listed, indent=2) + "\n")
-    if json_file != "-" and mode == "check":
-        terminal.show_hazards(entries, launches.total, _console())
-    elif json_file != "-":
-        for report, times in entries:
-            terminal.show(report, _console(), gpu, times)
-            click.echo()
-    for (kernel, grid, block), times in launches.uncounted.items():
-        click.echo(f"gpukit: {kernel} {grid} x {block}: {times:,} more launches, each with other counters", err=True)
+    if json_file == "-":
+        return
+    console = _console()
+    if mode == "check":
+        terminal.show_hazards(launches.reports, launches.total, console)
+        return
+    for group in groups:
+        terminal.show(group.example, console, gpu, group.note)
+        console.print()
+    if len(groups) > 1:
+        terminal.show_overview([(group.example, group.launches) for group in groups], console, gpu)
 
 
 def _write(file: str, text: str) -> None:

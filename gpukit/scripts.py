@@ -7,8 +7,9 @@ import runpy
 import sys
 import traceback
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from gpukit.errors import GpukitError
 from gpukit.progress import launch_progress
@@ -27,30 +28,67 @@ def plain(kernel: Any, grid: tuple, block: tuple, args: tuple, shared_bytes: int
         gpukit.launch(kernel, grid, block, *args, shared_bytes=shared_bytes, machine="cpu", progress=progress)
 
 
-class Launches:
-    """The reports of a script's launches: `entries` holds (report, how often), in the order of the first launch.
+@dataclass(slots=True)
+class Alike:
+    """The launches of one kernel with one shape and one set of argument types.
 
-    A script may launch a million times with ever different counters: after `LIMIT` different reports of one kernel in
-    one shape, those without an error are only counted, in `uncounted` under (kernel, grid, block).
+    `reports` holds (report, how often) for each way they went, in the order of the first launch. A script may launch a
+    million times and never twice alike: after `LIMIT` ways, those without an error are counted in `launches` alone.
     """
 
-    LIMIT = 16
+    LIMIT: ClassVar[int] = 16
 
-    def __init__(self, hazards: bool, gpu: str | None = None):
-        """hazards: whether to look for them; gpu: name of the GPU to say memory bound or compute bound for."""
-        self._hazards = hazards
-        self._gpu = gpu
-        self._reports: dict[tuple, dict[tuple, list]] = {}  # kernel and shape -> what it did -> [report, times]
-        self._order: list[list] = []
-        self.uncounted: dict[tuple, int] = {}
+    launches: int = 0
+    reports: list[tuple[Report, int]] = field(default_factory=list)
+    _places: dict[tuple, int] = field(default_factory=dict)
+
+    def add(self, report: Report) -> None:
+        self.launches += 1
+        place = self._places.get(report.identity)
+        if place is not None:
+            first, times = self.reports[place]
+            self.reports[place] = (first, times + 1)
+        elif len(self.reports) < self.LIMIT or report.errors:
+            self._places[report.identity] = len(self.reports)
+            self.reports.append((report, 1))
 
     @property
-    def entries(self) -> list[tuple[Report, int]]:
-        return [(report, times) for report, times in self._order]
+    def example(self) -> Report:
+        """The one to show: of the launches with the worst hazards, the one with the most work."""
+        reports = (report for report, _ in self.reports)
+        return max(reports, key=lambda r: (len(r.errors), len(r.warnings), r.counters.get("warp_instructions", 0)))
+
+    @property
+    def note(self) -> str:
+        """Which launch the example is, in words; '' for the only one."""
+        if self.launches == 1:
+            return ""
+        if len(self.reports) == 1:
+            return f"{self.launches:,} identical launches"
+        return f"the busiest of {self.launches:,} launches"
+
+
+class Launches:
+    """Profiles the launches of a script, and keeps what is alike together."""
+
+    def __init__(self, gpu: str | None = None):
+        """gpu: name of the GPU to say memory bound or compute bound for."""
+        self._gpu = gpu
+        self._groups: dict[tuple, Alike] = {}
+
+    @property
+    def groups(self) -> list[Alike]:
+        """In the order of the first launch."""
+        return list(self._groups.values())
+
+    @property
+    def reports(self) -> list[tuple[Report, int]]:
+        """Every report that was kept, with the number of launches it stands for."""
+        return [entry for group in self._groups.values() for entry in group.reports]
 
     @property
     def total(self) -> int:
-        return sum(times for _, times in self._order) + sum(self.uncounted.values())
+        return sum(group.launches for group in self._groups.values())
 
     def launch(self, kernel: Any, grid: tuple, block: tuple, args: tuple, shared_bytes: int) -> None:
         """Profile one launch; takes the place of a plain one."""
@@ -58,30 +96,15 @@ class Launches:
 
         with launch_progress(kernel.__name__) as progress:
             report = gpukit.profile(
-                kernel,
-                grid,
-                block,
-                *args,
-                shared_bytes=shared_bytes,
-                hazards=self._hazards,
-                gpu=self._gpu,
-                progress=progress,
+                kernel, grid, block, *args, shared_bytes=shared_bytes, gpu=self._gpu, progress=progress
             )
         sys.stdout.write("".join(report.output))
         self.add(report)
 
     def add(self, report: Report) -> None:
-        shape = (report.kernel, report.file, report.grid, report.block)
-        alike = self._reports.setdefault(shape, {})
-        entry = alike.get(report.identity)
-        if entry is not None:
-            entry[1] += 1
-        elif len(alike) < self.LIMIT or report.errors:
-            alike[report.identity] = entry = [report, 1]
-            self._order.append(entry)
-        else:
-            name = (report.kernel, report.grid, report.block)
-            self.uncounted[name] = self.uncounted.get(name, 0) + 1
+        types = tuple(str(argument.get("dtype")) for argument in report.arguments)
+        kind = (report.kernel, report.file, report.grid, report.block, types)
+        self._groups.setdefault(kind, Alike()).add(report)
 
 
 def run_script(script: str | os.PathLike[str], argv: Sequence[str] | None = None, launcher: Launcher = plain) -> int:

@@ -55,6 +55,15 @@ _STANDINS = {
     ".typing.typeof": "gpukit.cuda.types",
     ".vectorizers": "gpukit.cuda.ufuncs",
 }
+# Parts of numba itself that programs import, where numba is not installed.
+_SUBSTITUTES = {
+    ".core": "",
+    ".core.errors": "gpukit.cuda.errors",
+    ".core.types": "gpukit.cuda.types",
+    ".np": "",
+    ".np.numpy_support": "gpukit.cuda.types",
+    ".types": "gpukit.cuda.types",
+}
 _ROOTS = ("numba.cuda", "numba_cuda_mlir.cuda")
 _PARENTS = ("numba", "numba_cuda_mlir")
 
@@ -123,6 +132,7 @@ class _Substitute(importlib.abc.Loader):
         module.__path__ = []
         module.__dict__.update({name: getattr(without_numba, name) for name in without_numba.__all__})
         module.cuda = self._facade  # type: ignore[attr-defined]
+        _install("numba", _SUBSTITUTES)
 
 
 @contextlib.contextmanager
@@ -137,12 +147,7 @@ def stand_in() -> Iterator[python_types.ModuleType]:
     had_numba = sys.modules.get("numba")
     numba_cuda = vars(had_numba).get("cuda", _missing) if had_numba else _missing
     for root in _ROOTS:
-        for suffix, target in _STANDINS.items():
-            sys.modules[root + suffix] = importlib.import_module(target) if target else _package(root + suffix)
-    for name, module in list(sys.modules.items()):
-        parent, _, leaf = name.rpartition(".")
-        if name.startswith(tuple(root + "." for root in _ROOTS)) and sys.modules[parent].__name__ == parent:
-            setattr(sys.modules[parent], leaf, module)
+        _install(root, _STANDINS)
     mlir = _package("numba_cuda_mlir")
     mlir.cuda, mlir.types = facade, facade.types  # type: ignore[attr-defined]
     sys.modules["numba_cuda_mlir"] = mlir
@@ -162,7 +167,8 @@ def stand_in() -> Iterator[python_types.ModuleType]:
         sys.modules.update(before)
         numba = sys.modules.get("numba")
         if numba is not None and isinstance(getattr(numba.__spec__, "loader", None), _Substitute):
-            del sys.modules["numba"]
+            for name in ("numba", *("numba" + suffix for suffix in _SUBSTITUTES)):
+                del sys.modules[name]
         elif numba is not None and numba is had_numba and numba_cuda is not _missing:
             numba.cuda = numba_cuda  # type: ignore[attr-defined]
         elif numba is not None and vars(numba).get("cuda") is facade:
@@ -192,6 +198,16 @@ def _exec_keeping_source(source: Any, globals: Any = None, locals: Any = None, /
 _FUTURE_FLAGS = functools.reduce(
     operator.or_, (getattr(__future__, n).compiler_flag for n in __future__.all_feature_names)
 )
+
+
+def _install(root: str, modules: dict[str, str]) -> None:
+    """Make every `root + suffix` mean a module of the facade, and a name in the package that holds it."""
+    for suffix, target in modules.items():
+        name = root + suffix
+        module = sys.modules[name] = importlib.import_module(target) if target else _package(name)
+        parent, _, leaf = name.rpartition(".")
+        if suffix and sys.modules[parent].__name__ == parent:
+            setattr(sys.modules[parent], leaf, module)
 
 
 def _is_replaced(name: str) -> bool:

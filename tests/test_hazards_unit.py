@@ -214,7 +214,7 @@ def test_many_writers_then_a_reader_without_a_barrier():
     assert (race.kind, race.severity, race.count) == ("race_shared", "error", 127)
     assert race.lines == (101, 102)
     assert race.details["racing_addresses"] == 127
-    assert "thread 1 writes s[1]" in race.message and "thread 0 reads it" in race.message
+    assert "thread 0 reads s[1]" in race.message and "which thread 1 writes in line 101" in race.message
 
 
 def test_barrier_orders():
@@ -973,13 +973,13 @@ def test_barrier_divergence():
         (101, 102),
         (1, 0, 0),
     )
-    assert "40 threads" in error.message and "24 threads at the barrier in line 102" in error.message
+    assert "40 threads" in error.message and "24 threads wait at the one in line 102" in error.message
 
 
 def test_barrier_with_threads_elsewhere():
     rig = Rig(block=32)
     rig.tracker.barrier_divergence([(Barrier(0, 1), rig.lanes(lane_range(16)))], np.array([0]))
-    assert "16 threads elsewhere" in rig.hazards()[0].message
+    assert "16 threads are elsewhere" in rig.hazards()[0].message
 
 
 def test_barrier_with_exited_threads():

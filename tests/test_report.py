@@ -4,6 +4,7 @@ import io
 import json
 import re
 from html.parser import HTMLParser
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from rich.console import Console
 
 from gpukit.machine.hazards import Hazard
 from gpukit.report import LineReport, Report, answers, html, layout, terminal
-from gpukit.scripts import Launches
+from gpukit.scripts import Alike, Launches
 
 FILE = "reduce.py"
 SOURCE = """\
@@ -118,22 +119,40 @@ def test_severities_are_kept_apart():
 
 def test_identical_launches_fold_and_different_ones_do_not():
     other = naive(counters={"branches": 1})
-    launches = Launches(hazards=True)
+    launches = Launches()
     for report in (naive(), naive(seconds=9.0), other, naive(), naive([RACE])):
         launches.add(report)
-    assert [times for _, times in launches.entries] == [3, 1, 1]
-    assert launches.entries[1][0] is other
+    assert [times for _, times in launches.reports] == [3, 1, 1]
+    assert launches.reports[1][0] is other
+    assert [group.example.errors for group in launches.groups] == [[RACE]]  # the broken one is the one to show
 
 
 def test_launches_that_differ_without_end_are_counted_and_those_with_errors_kept():
-    launches = Launches(hazards=True)
+    launches = Launches()
     for number in range(100):
         launches.add(naive(counters={"branches": number}))
     launches.add(naive([RACE]))
     assert launches.total == 101
-    assert len(launches.entries) == Launches.LIMIT + 1
-    assert launches.entries[-1][0].errors == [RACE]
-    assert launches.uncounted == {("naive", naive().grid, naive().block): 100 - Launches.LIMIT}
+    (group,) = launches.groups
+    assert len(group.reports) == len(launches.reports) == Alike.LIMIT + 1
+    assert group.example.errors == [RACE]
+    assert "of 101" in group.note
+
+
+def test_launches_with_other_types_are_shown_apart():
+    launches = Launches()
+    for dtype in ("float32", "float64", "float32"):
+        launches.add(naive(arguments=[{"name": "x", "dtype": dtype, "shape": [4]}]))
+    assert [group.launches for group in launches.groups] == [2, 1]
+    assert launches.groups[0].note == "2 identical launches"
+
+
+def test_the_overview_names_every_kernel_and_where_to_look():
+    console = Console(file=io.StringIO(), width=100)
+    terminal.show_overview([(naive([RACE]), 3), (naive(findings=[]), 1)], console)
+    racy, fine = console.file.getvalue().splitlines()[1:]
+    assert f"line {RACE.line}: the result is wrong or undefined (race_global)" in racy
+    assert fine.split()[-2:] == ["1", "-"]
 
 
 # --- answers ---------------------------------------------------------------------------------------------------------
@@ -177,7 +196,7 @@ def test_without_a_finding_nothing_is_flagged():
     found = asked(naive())
     assert {answer.state for answer in found.values()} <= {answers.OK, answers.INFO}
     assert found["Coalesced?"].verdict == "not fully"
-    assert found["Divergent?"].verdict == "some"
+    assert found["Divergent?"].verdict == "costs little"
 
 
 def test_a_perfect_kernel_is_all_ok():
@@ -303,7 +322,7 @@ def test_colour_only_repeats_what_words_say():
 
 def test_hazards_only_leaves_out_counters_and_findings():
     console = Console(file=io.StringIO(), width=100)
-    terminal.show(naive([RACE], FINDINGS), console, times=3, hazards_only=True)
+    terminal.show(naive([RACE], FINDINGS), console, note="3 identical launches", hazards_only=True)
     text = console.file.getvalue()
     assert "race_global" in text
     assert "3 identical launches" in text
@@ -333,6 +352,32 @@ def test_lines_of_another_file_are_announced():
     )
     assert "--- helpers.py" in str(report)
     assert "look at helpers.py:3" in str(report)
+
+
+def test_functions_are_set_apart_and_neighbours_are_not():
+    report = naive(lines=[line(0), line(1), line(5)])
+    assert layout.gaps(report) == [None, None, ""]
+
+
+@pytest.mark.parametrize(
+    ("file", "name"),
+    [
+        ("/home/me/reduce.py", "reduce.py"),
+        ("<ipython-input-5-3f4de8c3c758>", "In[5]"),
+        ("/tmp/ipykernel_4711/815.py", "cell"),
+        ("<stdin>", "<stdin>"),
+    ],
+)
+def test_files_are_named_as_their_reader_knows_them(file, name):
+    assert layout.short_path(file) == name
+
+
+def test_a_prompt_shows_a_line_and_ipython_the_report():
+    assert repr(naive()).count("\n") == 0
+    assert len(repr(naive())) < 100
+    written = []
+    naive()._repr_pretty_(SimpleNamespace(text=written.append), False)
+    assert written == [str(naive())]
 
 
 # --- the notebook ----------------------------------------------------------------------------------------------------
@@ -391,13 +436,13 @@ def test_styles_stay_inside_the_report():
 
 
 def test_a_page_is_a_whole_document():
-    markup = html.page([(naive(), 1)])
+    markup = html.page([(naive(), "")])
     assert markup.startswith("<!doctype html>")
     assert "naive - gpukit" in read(markup)
 
 
 def test_a_page_of_several_launches_says_how_many_each_stands_for():
-    markup = html.page([(naive(), 5), (naive([RACE]), 1)])
+    markup = html.page([(naive(), "5 identical launches"), (naive([RACE]), "")])
     assert "(5 identical launches)" in read(markup)
     assert markup.count("<hr>") == 1
     assert markup.count("<style>") == 1

@@ -108,7 +108,7 @@ def test_profile_reports_each_distinct_launch_once(tmp_path, capsys):
     )
     assert main(["profile", str(path)]) == 0
     out = capsys.readouterr().out
-    assert "double  script.py (50 identical launches)" in out
+    assert "double  script.py  (50 identical launches)" in out
     assert out.count("Coalesced?") == 2
 
 
@@ -198,7 +198,11 @@ def test_scripts_run_without_numba(tmp_path):
         import numba
         import numpy as np
         from numba import cuda, float32, njit, prange
+        from numba.core import types
         from numba.cuda.random import create_xoroshiro128p_states
+        from numba.types import int32
+
+        assert types.int32 is int32 is numba.int32
 
         @njit(parallel=True)
         def double(x):

@@ -82,6 +82,11 @@ def shuffled(n: int, below: int, seed: int = 7) -> Any:
     return cuda.to_device(np.random.default_rng(seed).integers(0, below, n).astype(np.int32))
 
 
+def permuted(n: int) -> Any:
+    """The int32 numbers 0 to n - 1 in random order, on the device."""
+    return cuda.to_device(np.random.default_rng(8).permutation(n).astype(np.int32))
+
+
 # --- global memory: one element a thread -----------------------------------------------------------------------------
 
 
@@ -138,7 +143,7 @@ def gather(x, index, out):
         out[i] = x[index[i]]
 
 
-@launched("scatter, random", 10, 100, lambda: (ramp(990), shuffled(990, 5000), zeros(5000)))
+@launched("scatter, random", 10, 100, lambda: (ramp(990), permuted(990), zeros(990)))
 @cuda.jit
 def scatter(x, index, out):
     i = cuda.grid(1)
@@ -215,7 +220,7 @@ def search(x, out):
 
 
 @launched("3-D block (10, 7, 3)", (2, 2, 2), (10, 7, 3), lambda: (ramp((5, 13, 19)), zeros((5, 13, 19))))
-@launched("3-D block (3, 5, 20), float64", (7, 3, 1), (3, 5, 20), lambda: (ramp((20, 13, 19), np.float64),) * 2)
+@launched("3-D block (3, 5, 20), float64", (7, 3, 1), (3, 5, 20), lambda: (ramp((20, 13, 19), np.float64), zeros((20, 13, 19), np.float64)))
 @cuda.jit
 def cube(x, out):
     i, j, k = cuda.grid(3)

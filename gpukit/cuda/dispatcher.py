@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
+import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -264,7 +265,7 @@ class Dispatcher:
         try:
             launching.current()(self, config.griddim, config.blockdim, args, config.sharedmem)
         except GpukitError as error:
-            raise as_numba(error) from None
+            raise _at_the_call(as_numba(error)) from None
         for write_back in after:
             write_back()
 
@@ -379,6 +380,12 @@ def dimensions(value: Any, name: str) -> launching.Dim3:
             raise LaunchConfigTypeError(f"{name} must be a sequence of integers, got {list(items)!r}{advice}")
     x, y, z = (*(int(item) for item in items), 1, 1)[:3]
     return x, y, z
+
+
+def _at_the_call(error: BaseException) -> BaseException:
+    """The error without the frames of gpukit, which say nothing to whoever wrote the kernel; all of them with
+    GPUKIT_TRACEBACK set."""
+    return error if os.environ.get("GPUKIT_TRACEBACK") else error.with_traceback(None)
 
 
 def _unwrapped(arg: Any) -> Any:

@@ -155,6 +155,9 @@ class MemoryAccess(Addressing):
         place = np.broadcast_to(np.asarray(offset // op.dtype.itemsize), (lanes.n,))
         check = self.tracker is not None and op.action in ("add", "sub") and op.dtype.kind in "iu"
         view = segment.view(op.dtype)
+        if self.tracker is not None and op.action == "add" and op.dtype.kind == "f":
+            total, value = view[place], np.asarray(values[0], op.dtype)
+            self.tracker.accumulated(op, total, value, total + value, lanes)
         before = view[place] if self.watching else None
         old = atomics.apply(view, place, op.action, values, op.dst is not None or check)
         if before is None or not _same_bytes(before, view[place], op.dtype):

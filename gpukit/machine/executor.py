@@ -8,7 +8,7 @@ are parked until those they wait for arrive or can no longer come. Everything is
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -31,6 +31,7 @@ from gpukit.machine.program import (
     Jump,
     Launch,
     Load,
+    Op,
     Print,
     Store,
     WarpSync,
@@ -43,9 +44,12 @@ from gpukit.machine.waiting import Waiting
 WAVE_LANES = 1 << 16
 # Shared and local memory of a wave stay below this.
 WAVE_BYTES = 1 << 27
-# A launch may spend this much on one wave: a step is a block run by a few lanes, more lanes count as more steps.
-MAX_STEPS = 1 << 22
-STEP_LANES = 1024
+# A launch may spend this much on one wave. A step is one memory access of a few lanes, about 10 microseconds; more lanes
+# count as more steps, a block of arithmetic as a tenth, an access whose hazards are looked for as several.
+MAX_STEPS = 1 << 21
+STEP_LANES = 4096
+BLOCK_STEPS = 0.1
+TRACKED_STEPS = 8
 # Every so many steps the machine looks whether a loop only polls memory for other lanes, or cannot end at all.
 LOOK_STEPS = 64
 MAX_CALL_DEPTH = 512
@@ -113,14 +117,16 @@ def _step_limit() -> int:
     return int(text or MAX_STEPS)
 
 
-def _waves(launch: Launch, compiled: Compiled, geometry: Geometry) -> list[tuple[int, int]]:
+def _waves(launch: Launch, compiled: Compiled, geometry: Geometry) -> Iterator[tuple[int, int]]:
     """(first block, number of blocks) of each wave. A grid-wide barrier needs all blocks at once."""
     if any(isinstance(block.end, GridSync) for block in compiled.analysis.blocks):
-        return [(0, geometry.n_blocks)]
+        yield 0, geometry.n_blocks
+        return
     per_block = launch.shared_bytes + launch.program.static_shared_bytes
     per_block += launch.program.local_bytes * geometry.lanes_per_block
     size = max(1, min(WAVE_LANES // geometry.lanes_per_block, WAVE_BYTES // max(1, per_block)))
-    return [(first, min(size, geometry.n_blocks - first)) for first in range(0, geometry.n_blocks, size)]
+    for first in range(0, geometry.n_blocks, size):
+        yield first, min(size, geometry.n_blocks - first)
 
 
 class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
@@ -150,6 +156,11 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         self.blocks = compiled.analysis.blocks
         self.loops = compiled.analysis.loops
         self.ends = [block.end for block in self.blocks]
+        self.loops_with_barrier = {
+            header
+            for header, loop in self.loops.items()
+            if tracker is not None and any(isinstance(self.ends[b], Barrier | GridSync) for b in loop.blocks)
+        }
         self.leaves = [isinstance(block.end, Exit) and not block.ops for block in self.blocks]
         self.R: list = [None] * len(self.registers)
         for register, value in launch.registers.items():
@@ -164,9 +175,20 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         self._polls: dict[int, bool] = {}
         self._polled: tuple = ()
         self.weight = [sum(getattr(op, "count", 0) for op in (*block.ops, block.end)) for block in self.blocks]
+        self.cost = [self._cost(block.ops) for block in self.blocks]
         self.work = np.zeros(wave.n_lanes // 32, np.int64)  # warp instructions of each warp
         self.frames: list[dict[int, np.ndarray]] = []
         self.depth: np.ndarray | None = None
+
+    def _cost(self, ops: list[Op]) -> float:
+        """Steps that one run of a block counts for."""
+        steps = BLOCK_STEPS
+        for op in ops:
+            if isinstance(op, Store | Atomic) or (isinstance(op, Load) and self.may_be_written(op)):
+                steps += 1 if self.tracker is None else TRACKED_STEPS
+            elif isinstance(op, Load):
+                steps += 1
+        return steps
 
     # --- registers ---------------------------------------------------------------------------------------------
 
@@ -260,7 +282,7 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         """Run until no lane can go on without others. Takes and returns the steps used so far."""
         functions, written, ends, leaves = self.functions, self.compiled.written, self.ends, self.leaves
         block_warps, block_lanes = self.counts.block_warps, self.counts.block_lanes
-        weight = self.weight
+        weight, cost = self.weight, self.cost
         pending = self.pending
         probe: _Probe | None = None
         ticks = 0
@@ -272,7 +294,7 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
             if lanes is not self.L:
                 self.activate(lanes)
             ceiling = min(pending) if pending else len(functions)
-            cost = 1.0 + lanes.n / STEP_LANES
+            load = 1.0 + lanes.n / STEP_LANES
             work = 0
             n, n_warps, partial = lanes.n, lanes.n_warps, lanes.index is not None
             while True:
@@ -281,7 +303,7 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
                 block_lanes[block] += n
                 if partial:
                     self.dirty.update(written[block])
-                steps += cost
+                steps += load * cost[block]
                 work += weight[block]
                 ticks += 1
                 end = ends[block]
@@ -317,6 +339,8 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
                     self.push(target, lanes)
                     break
                 if target <= block:  # a loop's next turn
+                    if partial and target in self.loops_with_barrier and n < self.alive:
+                        self.turn(target, lanes)
                     if pending and self._polls.get(target):
                         self.wait_turn(target, lanes)
                         break
@@ -345,6 +369,9 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         """Lanes of the current set go both ways."""
         lanes = self.L
         yes, no = lanes.subset(condition), lanes.subset(~condition)
+        for target, part in ((end.if_true, yes), (end.if_false, no)):
+            if target <= block and target in self.loops_with_barrier:
+                self.turn(target, part)
         self.counts.divergent[block] += yes.n_warps + no.n_warps - lanes.n_warps
         self.push(end.if_true, yes)
         self.push(end.if_false, no)

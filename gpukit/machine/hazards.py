@@ -341,15 +341,27 @@ class HazardTracker:
 
     def _against_two(self, step: Access, kind: str, last: LastTwo, skip: np.ndarray | None) -> np.ndarray | None:
         """Check against both remembered reads or atomics; returns `skip` with the reported lanes added."""
-        first = last.first[step.unit]
-        time = None if last.first_time is None else last.first_time[step.unit]
-        hit = self.races.check(step, kind, first, time, skip)
-        second = last.second[step.unit]
-        time = None if last.second_time is None else last.second_time[step.unit]
+        first, second = last.first[step.unit], last.second[step.unit]
+        first_time = None if last.first_time is None else last.first_time[step.unit]
+        second_time = None if last.second_time is None else last.second_time[step.unit]
+        order, layout = step.memory.shadow.order, self.layout
+        suspicious = order.unordered(first, step.stamps)
+        if suspicious.any():
+            # Of two that race, ask about the one of another warp first: it tells more.
+            near = (first ^ step.stamps) & layout.warp_mask == 0
+            swap = suspicious & near & ((second ^ step.stamps) & layout.warp_mask != 0)
+            swap &= order.unordered(second, step.stamps)
+            if swap.any():
+                first, second = np.where(swap, second, first), np.where(swap, first, second)
+                if first_time is not None and second_time is not None:
+                    first_time, second_time = (
+                        np.where(swap, second_time, first_time), np.where(swap, first_time, second_time)
+                    )  # fmt: skip
+        hit = self.races.check(step, kind, first, first_time, skip)
         # A second access from the same line and block as the first says nothing new.
-        same = self.layout.line_mask | self.layout.block_mask
+        same = layout.line_mask | layout.block_mask
         repeated = None if hit is None else hit & ((first ^ second) & same == 0)
-        return _both(_both(skip, hit), self.races.check(step, kind, second, time, _both(skip, repeated)))
+        return _both(_both(skip, hit), self.races.check(step, kind, second, second_time, _both(skip, repeated)))
 
     def _uninitialised(self, access: Access, count: int, lanes: LaneSet) -> None:
         shadow, unit = access.memory.shadow, access.unit
@@ -386,7 +398,7 @@ class HazardTracker:
         """As `NumericChecks.floats`."""
         self.numeric.floats(op, result, operands, lanes)
 
-    def accumulated(self, op: Alu, total: Lanewise, value: Lanewise, result: Lanewise, lanes: LaneSet) -> None:
+    def accumulated(self, op: Alu | Atomic, total: Lanewise, value: Lanewise, result: Lanewise, lanes: LaneSet) -> None:
         """As `NumericChecks.accumulated`."""
         self.numeric.accumulated(op, total, value, result, lanes)
 
@@ -423,6 +435,7 @@ class HazardTracker:
             for h in everything
             if not (h.details.get("same_value") and all((h.kind, h.array, line) in racy for line in h.lines))
         ]
+        everything = [h for h in everything if not _echo(h, everything)]
         hazards = [h for h in everything if h.kind not in _FINDINGS]
         findings = [h for h in everything if h.kind in _FINDINGS]
         hazards += self._nonassociative() + self._launch_notes()
@@ -457,6 +470,13 @@ class HazardTracker:
                 details={"block": list(self.geometry.block), "idle_lanes": idle},
             )
         ]  # fmt: skip
+
+
+def _echo(hazard: Hazard, everything: list[Hazard]) -> bool:
+    """Whether a hazard only says again that memory was read before it was written: by what the poison in it led to."""
+    if hazard.kind == "int_overflow" or (hazard.kind == "nan_propagation" and hazard.details["cause"] == "zero times"):
+        return any(h.kind in ("uninit_shared_read", "uninit_local_read") for h in everything)
+    return False
 
 
 def _operations(launch: Launch) -> Iterator[Op]:

@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from gpukit.machine.lanes import Geometry, LaneSet
-from gpukit.machine.program import Allocation, Const, Element, Launch, Operand
+from gpukit.machine.program import SHARED_BASE, Allocation, Const, Element, Launch, Operand
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 _SEVERITIES = (ERROR, WARNING, NOTE)
@@ -166,7 +166,16 @@ class Names:
             if 0 <= flat < int(np.prod(allocation.shape, dtype=np.int64)):
                 return tuple(int(i) for i in np.unravel_index(flat, allocation.shape))
             return (int(flat),)
-        return None
+        return self._slot(op, address)
+
+    def _slot(self, op: object, address: int) -> tuple[int] | None:
+        """Number of the element in its dynamic shared array, which is flat: for slices whose start is computed."""
+        number = getattr(op, "root", None)
+        if number is None or not self.program.roots[number].dynamic:
+            return None
+        root = self.program.roots[number]
+        start = SHARED_BASE + self.program.static_shared_bytes
+        return ((address - start) // root.dtype.itemsize,)
 
 
 class Where:
@@ -208,8 +217,13 @@ def _index_in_view(offset: int, shape: tuple[int, ...], strides: tuple[int, ...]
 
 
 def spell(array: str, index: tuple[int, ...] | None) -> str:
-    """ "tile[3, 4]", or just "tile"."""
-    return array if index is None else f"{array}[{', '.join(map(str, index))}]"
+    """ "tile[3, 4]", "points[3].x" for a field, or just "tile"."""
+    if index is None:
+        return array
+    name, dot, field = array.partition(".")
+    if not dot or len(index) > 1:  # an array in a record has the index of both: points.position[3, 0]
+        name, dot, field = array, "", ""
+    return f"{name}[{', '.join(map(str, index))}]{dot}{field}"
 
 
 def plural(n: int, noun: str) -> str:

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from gpukit.machine.analysis import defines, uses
 from gpukit.machine.hazards_ledger import (
     ERROR,
     MAX_THREADS,
@@ -30,8 +31,10 @@ from gpukit.machine.program import (
     SHARED,
     Allocation,
     Atomic,
+    Element,
     Launch,
     Load,
+    Program,
     Store,
 )
 
@@ -246,6 +249,26 @@ class AliasCheck:
         self.ledger.add(("alias_dynamic_shared", a, b), 1, build)
 
 
+def _roots_written_where_data_says(program: Program) -> set[int]:
+    """Roots with a store whose index comes from memory or an atomic (a compaction, a scatter): the data decides which
+    elements are written, and the rest is no mistake."""
+    loaded: set[int] = set()
+    everything = [op for block in program.blocks for op in (*block.ops, block.end)]
+    grown = True
+    while grown:
+        before = len(loaded)
+        for op in everything:
+            if isinstance(op, (Load, Atomic)) or not loaded.isdisjoint(uses(op)):
+                loaded.update(defines(op))
+        grown = len(loaded) > before
+    return {
+        op.root
+        for op in everything
+        if isinstance(op, Store) and op.root is not None and isinstance(op.place, Element)
+        if any(isinstance(i, int) and i in loaded for i in op.place.index)
+    }
+
+
 class OutputCheck:
     """Elements of write-only arrays that nobody wrote."""
 
@@ -267,6 +290,8 @@ class OutputCheck:
             allocation = launch.allocations[root] if root < len(launch.allocations) else None
             if allocation is None or allocation.base in read:
                 del self.stores[root]
+        chosen = _roots_written_where_data_says(launch.program)
+        self.stores = {root: op for root, op in self.stores.items() if root not in chosen}
 
     def finish(self, memories: dict[int, Memory | None]) -> list[Hazard]:
         """unwritten_output findings. `memories`: by base address of the allocation."""

@@ -14,6 +14,11 @@ Lanewise = np.ndarray | np.generic
 
 # A sum that loses one addition in a hundred is off by far more than rounding; below that it is ordinary rounding.
 ABSORBED_SHARE = 0.01
+# A series or an iteration that has converged goes on adding ever smaller terms, and nothing is lost with them. What is
+# lost counts when it is of the size of what the sum began with, or adds up to many units in the last place.
+LIKE_THE_FIRST = 1e-3
+LAST_PLACES = 64.0
+FIRST_ADDITIONS = 8
 
 _PRODUCTS = ("multiply", "mul", "fma")
 
@@ -22,7 +27,11 @@ _PRODUCTS = ("multiply", "mul", "fma")
 class _Sum:
     """What happened to one accumulator line."""
 
-    op: Alu
+    op: Alu | Atomic
+    rounds: int = 0
+    early: float = 0.0  # largest value among the first additions
+    lost: float = 0.0  # what one lane lost, in units in the last place of its sum
+    largest: float = 0.0  # largest value that was lost
     additions: int = 0
     absorbed: int = 0
     smallest: float = np.inf
@@ -146,7 +155,7 @@ class NumericChecks:
                 result=result.flat[first if result.size > 1 else 0].item(),
             )
 
-    def accumulated(self, op: Alu, total: Lanewise, value: Lanewise, result: Lanewise, lanes: LaneSet) -> None:
+    def accumulated(self, op: Alu | Atomic, total: Lanewise, value: Lanewise, result: Lanewise, lanes: LaneSet) -> None:
         """`result` = `total` + `value`: count additions of something that left the accumulator as it was."""
         result = np.asarray(result)
         if result.dtype.kind not in "fc":
@@ -157,6 +166,9 @@ class NumericChecks:
         spread = lanes.n if result.ndim == 0 else 1  # a uniform value stands for every lane
         added = np.asarray(value) != 0
         sums.additions += int(np.count_nonzero(added)) * (lanes.n if added.ndim == 0 else 1)
+        if sums.rounds < FIRST_ADDITIONS and added.any():
+            sums.rounds += 1
+            sums.early = max(sums.early, _largest(np.asarray(value)))
         same = (result == total) & added
         if not same.any():
             return
@@ -170,12 +182,17 @@ class NumericChecks:
             numbers = [np.broadcast_to(np.asarray(v), (lanes.n,))[position].item() for v in (total, value)]
             sums.first = (*self.where.thread(lanes, position), *numbers, result.dtype.name)
         sums.smallest = min(sums.smallest, float(np.abs(result)[same].min()))
+        gone = np.abs(np.broadcast_to(np.asarray(value), result.shape)[same])
+        sums.largest = max(sums.largest, _largest(gone))
+        sums.lost += float((gone / np.spacing(np.abs(result[same]))).max())
 
     def precision(self) -> list[Hazard]:
         """precision_loss findings, once the launch is over."""
         found = []
         for line, sums in self.sums.items():
             if not sums.absorbed or sums.absorbed < ABSORBED_SHARE * sums.additions:
+                continue
+            if sums.largest < LIKE_THE_FIRST * sums.early and sums.lost < LAST_PLACES:
                 continue
             assert sums.first is not None
             block, thread, total, value, dtype = sums.first
@@ -204,6 +221,12 @@ class NumericChecks:
 
 def _an(name: str) -> str:
     return f"an {name}" if name[0] in "aeiou" and not name.startswith("ui") else f"a {name}"
+
+
+def _largest(values: np.ndarray) -> float:
+    """Largest finite magnitude; 0 when there is none."""
+    sizes = np.abs(values)
+    return float(sizes.max(initial=0.0, where=np.isfinite(sizes)))
 
 
 def _shown(value: object) -> str:

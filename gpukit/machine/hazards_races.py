@@ -139,6 +139,7 @@ class RaceFinder:
             entry = self.ledger.add(key, counts[number], partial(self._build, pair))
             facts = entry.facts
             facts["across_warps"] = facts.get("across_warps", False) or bool(across_warps[members].any())
+            facts.setdefault("kinds", set()).add(frozenset((old_kind, access.kind)))
             self._mark(facts, access.memory, units[members])
 
     def _mark(self, facts: dict, memory: Memory, units: np.ndarray) -> None:
@@ -163,19 +164,15 @@ class RaceFinder:
         in_block = names.block(blocks[1])
         if pair.interblock:
             who = [f"{w} of {names.block(b)}" for w, b in zip(who, blocks, strict=True)]
-        where = "in the same line" if old_line == now_line else f"in line {now_line}"
+        where = "in the same line" if old_line == now_line else f"in line {old_line}"
         inside = "" if pair.interblock else f" in {in_block}"
         message = (
-            f"line {old_line}: {who[0]} {pair.old_kind} {element}{inside} and {who[1]} {access.kind} it {where}, "
-            + (
-                "but nothing orders the two blocks"
-                if pair.interblock
-                else "with nothing between them that orders the two"
-            )
+            f"line {now_line}: {who[1]} {access.kind} {element}{inside}, which {who[0]} {pair.old_kind} {where}, "
+            + ("and nothing orders the two blocks" if pair.interblock else "and nothing between them orders the two")
         )
         if pair.same_value:
             message += "; both write the same value, so the result does not depend on who is last"
-        advice = self._advice(pair, same_warp, old_line, now_line)
+        advice = self._advice(pair, same_warp, old_line == now_line, entry.facts["kinds"])
         return Hazard(
             kind=pair.kind,
             severity=NOTE if pair.same_value else ERROR,
@@ -199,38 +196,53 @@ class RaceFinder:
             },
         )
 
-    def _advice(self, pair: _Pair, same_warp: bool, old_line: int, now_line: int) -> str:
+    def _advice(self, pair: _Pair, same_warp: bool, one_line: bool, seen: set[frozenset[str]]) -> str:
+        """The cure. `seen`: the kinds of access of all pairs that were folded into this hazard."""
         names = self.names
         kinds = {pair.old_kind, pair.access.kind}
         if pair.same_value:
             return "Let one thread write it, to say what you mean."
-        update = old_line == now_line and kinds <= {READ, WRITE}
+        # Two threads that write the same element in one statement: `x += 1` from many threads, not a stencil in place.
+        collide = one_line and frozenset((WRITE,)) in seen
+        update = collide and frozenset((READ, WRITE)) in seen
         if pair.interblock:
-            if ATOMIC in kinds or update:
+            if kinds == {ATOMIC, READ}:
+                return (
+                    "A block barrier does not order blocks: read the result in a second launch, or in the block that "
+                    f"finishes last ({names.threadfence}, then an atomic counter)."
+                )
+            if ATOMIC in kinds:
+                return f"Update it only with atomics ({names.atomic_add}), and set its first value before the launch."
+            if collide:
                 return f"Update it only with atomics ({names.atomic_add}), or let each block write its own element."
             return (
-                "A block barrier does not order blocks: give each block its own element, use an atomic, or split the "
-                "kernel in two launches."
+                "A block barrier does not order blocks: write to another array than the one you read, give each block "
+                "its own element, or split the kernel in two launches."
             )
         if ATOMIC in kinds:
             return f"Put {names.syncthreads} between the atomic and the plain access, or make both atomic."
-        if same_warp:
+        if update:
             return (
-                f"Both threads are in the same warp: add {names.syncwarp} between the two accesses, since the threads "
-                "of a warp need not run in step."
+                f"An update is a read, an operation and a write: use {names.atomic_add}, or give each thread an "
+                "element of its own."
             )
-        if update and pair.old_kind != pair.access.kind:
-            return (
-                f"If all threads update this element, use {names.atomic_add}; if each reads what another wrote, put "
-                f"{names.syncthreads} between the read and the write."
-            )
-        if kinds == {WRITE}:
+        if collide:
             return (
                 "Only one thread may write an element between two barriers: give each thread its own, or use an atomic."
             )
+        barrier = names.syncwarp if same_warp else names.syncthreads
+        if one_line:
+            return f"Read into a variable first, then {barrier}, then write" + (
+                ": the threads of a warp need not run in step." if same_warp else ", then the barrier again."
+            )
+        if same_warp:
+            return (
+                f"Both threads are in the same warp: add {barrier} between the two accesses, since the threads of a "
+                "warp need not run in step."
+            )
         return (
-            f"Put {names.syncthreads} between the two accesses, where all threads of the block pass; in a loop that "
-            "means one after the write and one after the last read."
+            f"Put {barrier} between the two accesses, where all threads of the block pass; in a loop that means one "
+            "after the write and one after the last read."
         )
 
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.machine.hazards_ledger import ERROR, MAX_THREADS, WARNING, Entry, Hazard, Ledger, Names, Where, plural
 from gpukit.machine.lanes import LaneSet, Wave
-from gpukit.machine.program import Terminator
+from gpukit.machine.program import GridSync, Terminator
 
 
 class SyncChecks:
@@ -37,18 +37,25 @@ class SyncChecks:
             here = sum(n for line, n in facts["waiting"] if line == lines[0])
             others = [(self.names.line(line), n) for line, n in facts["waiting"] if line != lines[0]]
             missing = threads_per_block - here - sum(n for _, n in others)
-            away = [f"{plural(n, 'thread')} at the barrier in line {line}" for line, n in others]
+            away = [f"{plural(n, 'thread')} {_wait(n)} at the one in line {line}" for line, n in others]
             if missing:
-                away.append(f"{plural(missing, 'thread')} elsewhere")
-            if not away:
-                away = ["the others at the same line, by another way through the code"]
-            text = (
-                f"{plural(here, 'thread')} of {self.names.block(block)} "
-                f"(first {self.names.thread(facts['threads'][0])}) wait at this barrier with {' and '.join(away)}"
-            )
+                away.append(f"{plural(missing, 'thread')} {'is' if missing == 1 else 'are'} elsewhere")
+            who = f"{plural(here, 'thread')} of {self.names.block(block)}"
+            if here == threads_per_block:
+                who += " meet at this barrier"
+            else:
+                who += f" (first {self.names.thread(facts['threads'][0])}) {_wait(here)} at this barrier"
+            if isinstance(end, GridSync) and not away:
+                text = f"{who} for the whole grid, but other blocks never reach it"
+            elif not away:
+                text = f"{who} in different turns of its loop, so some of them have skipped it before"
+            else:
+                text = f"{who}, but {' and '.join(away)}"
             advice = (
-                f"Put {self.names.syncthreads} where every thread of the block passes, and guard only the work around "
-                "it with the `if`."
+                "Let every thread of every block reach the grid barrier, and guard only the work around it."
+                if isinstance(end, GridSync)
+                else f"Put {self.names.syncthreads} where every thread of the block passes, and guard only the work "
+                "around it with the `if`."
             )
             hazard = self.where.hazard(
                 "barrier_divergence", ERROR, lines[0], text, advice,
@@ -72,18 +79,28 @@ class SyncChecks:
 
         def build(entry: Entry) -> Hazard:
             block, threads, gone = entry.facts["block"], entry.facts["threads"], entry.facts["gone"]
+            lines = sorted({self.names.line(line) for line in entry.facts["lines"]})
+            others = [str(line) for line in lines if line != self.names.line(end.line)]
             text = (
                 f"{plural(gone, 'thread')} of {self.names.block(block)} (first {self.names.thread(threads[0])}) "
-                "returned before this barrier; the hardware goes on without them, so their share of the work is missing"
+                f"returned or ended before this barrier{' (and in line ' + ', '.join(others) + ')' if others else ''}; "
+                "the hardware goes on without them, so their share of the work is missing"
             )
-            advice = "Do not return before a barrier: let every thread reach it and guard the work with an `if`."
-            return self.where.hazard(
+            advice = (
+                "Let every thread reach the barrier: guard the work around it with an `if`, rather than returning or "
+                "putting the barrier inside."
+            )
+            hazard = self.where.hazard(
                 "barrier_with_exited_threads", WARNING, end.line, text, advice,
                 count=entry.count, block=block, threads=threads, details={"exited": gone},
             )  # fmt: skip
+            hazard.lines = tuple(lines)
+            return hazard
 
-        entry = self.ledger.add(("barrier_with_exited_threads", end.line), blocks.size, build)
-        if not entry.facts:
+        # Threads that are gone are missing at every barrier from there on: one mistake.
+        entry = self.ledger.add(("barrier_with_exited_threads",), blocks.size, build)
+        entry.facts.setdefault("lines", set()).add(end.line)
+        if "gone" not in entry.facts:
             block = int(blocks[0])
             size = wave.geometry.lanes_per_block
             gone = block * size + np.flatnonzero(exited[block * size : (block + 1) * size])
@@ -161,3 +178,7 @@ class SyncChecks:
     def _threads(self, wave: Wave, lanes: np.ndarray) -> list[tuple[int, int, int]]:
         size = self.names.geometry.lanes_per_block
         return [self.names.geometry.thread_index(int(lane) % size) for lane in lanes[:MAX_THREADS]]
+
+
+def _wait(n: int) -> str:
+    return "waits" if n == 1 else "wait"

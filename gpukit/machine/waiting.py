@@ -16,6 +16,7 @@ from gpukit.machine.lanes import LaneSet, Wave, per_lane
 from gpukit.machine.program import Barrier, GridSync, WarpSync
 
 if TYPE_CHECKING:
+    from gpukit.machine.analysis import Loop
     from gpukit.machine.counters import Counts
     from gpukit.machine.hazards import HazardTracker
     from gpukit.machine.program import Register, Terminator
@@ -25,15 +26,20 @@ FULL_MASK = 0xFFFFFFFF
 
 @dataclass
 class Parked:
-    """Lanes waiting at the end of a program block, with what they bring (compact; one entry per lane)."""
+    """Lanes waiting at the end of a program block, with what they bring (compact; one entry per lane).
+
+    `alive`: at a warp synchronisation, which lanes of their warp had not exited when they came (uint32 (n,)).
+    """
 
     lanes: LaneSet
     block: int
     operands: tuple[np.ndarray, ...]
+    alive: np.ndarray | None = None
 
     def part(self, keep: np.ndarray) -> Parked:
         """Those where `keep` (bool (n,)) is true."""
-        return Parked(self.lanes.subset(keep), self.block, tuple(o[keep] for o in self.operands))
+        alive = None if self.alive is None else self.alive[keep]
+        return Parked(self.lanes.subset(keep), self.block, tuple(o[keep] for o in self.operands), alive)
 
 
 class Waiting:
@@ -42,6 +48,7 @@ class Waiting:
     wave: Wave
     L: LaneSet
     ends: list[Terminator]
+    loops: dict[int, Loop]
     registers: list[Register]
     counts: Counts
     tracker: HazardTracker | None
@@ -59,6 +66,8 @@ class Waiting:
         self.at_barrier: list[Parked] = []
         self.at_warp_sync: list[Parked] = []
         self._alive_bits: np.ndarray | None = None
+        # Turns of each lane (int (n_lanes,)) since its last barrier, by header, for loops with a barrier inside.
+        self.turns: dict[int, np.ndarray] = {}
 
     # --- exits -------------------------------------------------------------------------------------------------
 
@@ -137,6 +146,7 @@ class Waiting:
             blocks = parked.lanes.blocks
             torn[blocks] |= (first_site[blocks] >= 0) & (first_site[blocks] != parked.block)
             first_site[blocks] = parked.block
+        torn |= self.in_different_turns(going)
         if left_behind:
             torn |= which
         # Once torn apart, a block's threads stay a barrier apart: only the first one is the mistake.
@@ -165,11 +175,34 @@ class Waiting:
                 self.assign(end.dst, parked.lanes, result[np.searchsorted(everyone.lanes, parked.lanes.lanes)])
             self.push(end.target, parked.lanes)
 
+    def turn(self, header: int, lanes: LaneSet) -> None:
+        """Lanes that are not all of the wave begin the next turn of a loop with a barrier inside."""
+        if header not in self.turns:
+            self.turns[header] = np.zeros(self.wave.n_lanes, np.int32)
+        self.turns[header][lanes.lanes] += 1
+
+    def in_different_turns(self, going: list[Parked]) -> np.ndarray:
+        """Blocks (bool (n_blocks,)) whose threads meet at a barrier in different turns of a loop around it: some have
+        skipped it, with `continue` or in a branch, and stand there again before the others have passed."""
+        result = np.zeros(self.wave.n_blocks, bool)
+        for header, turns in self.turns.items():
+            inside = [p.lanes for p in going if p.block in self.loops[header].blocks]
+            if not inside:
+                continue
+            lanes = np.concatenate([part.lanes for part in inside])
+            blocks = np.concatenate([part.blocks for part in inside])
+            most = np.zeros(self.wave.n_blocks, np.int32)
+            np.maximum.at(most, blocks, turns[lanes])
+            result[blocks[turns[lanes] < most[blocks]]] = True
+        return result
+
     def passed(
         self, end: Terminator, block: int, lanes: LaneSet, thread_blocks: np.ndarray, check_exits: bool = True
     ) -> None:
         """Count a barrier and tell the tracker that what came before it is ordered before what follows."""
         self.counts.barriers[block] += thread_blocks.size
+        for turns in self.turns.values():
+            turns.reshape(self.wave.n_blocks, -1)[thread_blocks] = 0
         if self.tracker is None:
             return
         if isinstance(end, GridSync):
@@ -177,7 +210,8 @@ class Waiting:
         else:
             self.tracker.barrier(thread_blocks)
         if self.exited is not None and check_exits:
-            short = thread_blocks[self.alive_in_block[thread_blocks] < self.wave.geometry.threads_per_block]
+            short = self.alive_in_block[thread_blocks] < self.wave.geometry.threads_per_block
+            short = thread_blocks[short & ~self.torn[thread_blocks]]  # of a block that was torn apart all is said
             if short.size:
                 self.tracker.barrier_with_exited(end, lanes, short, self.exited)
 
@@ -203,7 +237,8 @@ class Waiting:
             return True
         self.flush()
         compact = tuple(np.broadcast_to(np.asarray(o), (lanes.n,)) for o in operands)
-        parked = Parked(lanes, block, compact)
+        alive = per_lane(lanes, self.alive_bits()[lanes.warps[lanes.warp_starts]])
+        parked = Parked(lanes, block, compact, alive)
         # Whole warps wait or go: a warp's lanes that are here may belong to different masks.
         waits = per_lane(lanes, np.bitwise_or.reduceat(absent, lanes.warp_starts)) != 0
         if not waits.all():
@@ -255,7 +290,7 @@ class Waiting:
         together = merged(self.wave, parts)
         end = self.ends[parts[0].block]
         assert isinstance(end, WarpSync)
-        results = self.exchange(end, together.lanes, together.operands)
+        results = self.exchange(end, together.lanes, together.operands, together.alive)
         for p in parts:
             own = self.ends[p.block]
             assert isinstance(own, WarpSync)
@@ -264,8 +299,10 @@ class Waiting:
                 self.assign(register, p.lanes, value[where])
             self.push(own.target, p.lanes)
 
-    def exchange(self, end: WarpSync, lanes: LaneSet, operands: tuple) -> tuple[np.ndarray, ...]:
-        """The results for `lanes`, with every misuse of the mask told to the tracker."""
+    def exchange(
+        self, end: WarpSync, lanes: LaneSet, operands: tuple, alive: np.ndarray | None = None
+    ) -> tuple[np.ndarray, ...]:
+        """The results for `lanes`, with every misuse of the mask told to the tracker. `alive` as in Parked."""
         dtypes = tuple(self.registers[d].dtype for d in end.dst)
         done = warp.exchange(end.kind, lanes, operands, dtypes)
         if self.tracker is None:
@@ -278,8 +315,10 @@ class Waiting:
             if alone.any():
                 self.tracker.mask_excludes_caller(end, lanes.subset(alone), masks[alone])
             absent = masks & ~per_lane(lanes, warp.active_bits(lanes))
-            if end.kind == "sync":  # exited lanes do not count: __syncwarp waits for those that are left
-                absent &= per_lane(lanes, self.alive_bits()[lanes.warps[lanes.warp_starts]])
+            if end.kind == "sync":  # lanes that had exited before do not count: __syncwarp waits for those left
+                if alive is None:
+                    alive = per_lane(lanes, self.alive_bits()[lanes.warps[lanes.warp_starts]])
+                absent &= alive
             if absent.any():
                 which = absent != 0
                 self.tracker.mask_names_absent(end, lanes.subset(which), masks[which], absent[which])
@@ -316,4 +355,6 @@ def merged(wave: Wave, parts: list[Parked]) -> Parked:
     lanes = np.concatenate([p.lanes.lanes for p in parts])
     order = np.argsort(lanes, kind="stable")
     operands = tuple(np.concatenate(column)[order] for column in zip(*(p.operands for p in parts), strict=True))
-    return Parked(LaneSet(wave, lanes[order]), parts[0].block, operands)
+    alive = [p.alive for p in parts if p.alive is not None]
+    bits = np.concatenate(alive)[order] if len(alive) == len(parts) else None
+    return Parked(LaneSet(wave, lanes[order]), parts[0].block, operands, bits)

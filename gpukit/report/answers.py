@@ -88,7 +88,7 @@ def _parallelism(report: Report, gpu: str) -> Answer:
     if spec.sms is None or fits.resident_warps is None:
         return Answer(question, "unknown", f"{has}; {spec.name} holds {per_sm}", INFO)
     if report.blocks < spec.sms:
-        proof = f"{has}; {spec.sms - report.blocks} of the {spec.sms} SMs of {spec.name} have nothing to do"
+        proof = f"{has}; {spec.sms - report.blocks} of the {spec.sms} SMs of the {spec.name} have nothing to do"
         return Answer(question, "no", proof, LOOK)
     proof = f"{has}; {spec.name} holds {fits.resident_warps:,} warps at a time ({per_sm})"
     if report.warps < fits.resident_warps:
@@ -140,7 +140,7 @@ def _divergence(report: Report) -> Answer | None:
     if found:
         return Answer("Divergent?", "yes" if split else "no, but lanes idle", ", ".join(parts), LOOK, place)
     if split:
-        return Answer("Divergent?", "some", ", ".join(parts), INFO)
+        return Answer("Divergent?", "costs little", ", ".join(parts), INFO)
     return Answer("Divergent?", "no", ", ".join(parts), OK if lanes is None or lanes >= WARP_SIZE else INFO)
 
 

@@ -53,14 +53,14 @@ def fragment(report: Report, gpu: str = DEFAULT_GPU) -> str:
     return _framed(_body(report, gpu))
 
 
-def page(reports: Sequence[tuple[Report, int]], gpu: str = DEFAULT_GPU) -> str:
-    """Reports, each with the number of launches it stands for, as a whole HTML document that follows the reader's
-    light or dark preference."""
+def page(reports: Sequence[tuple[Report, str]], gpu: str = DEFAULT_GPU) -> str:
+    """Reports, each with a note on which launches it stands for ('' for one), as a whole HTML document that follows the
+    reader's light or dark preference."""
     title = ", ".join(dict.fromkeys(report.kernel for report, _ in reports))
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
         f"<title>{escape(title)} - gpukit</title></head>"
-        f"<body>{_framed('<hr>'.join(_body(report, gpu, times) for report, times in reports))}</body></html>\n"
+        f"<body>{_framed('<hr>'.join(_body(report, gpu, note) for report, note in reports))}</body></html>\n"
     )
 
 
@@ -68,11 +68,11 @@ def _framed(body: str) -> str:
     return f'<div class="gpukit-report"><style>{STYLE}</style>{body}</div>'
 
 
-def _body(report: Report, gpu: str, times: int = 1) -> str:
+def _body(report: Report, gpu: str, note: str = "") -> str:
     listed = layout.remarks(report)
     return "".join(
         (
-            _heading(report, times),
+            _heading(report, note),
             _answers(report, gpu),
             _look_first(report, gpu),
             _source(report, listed),
@@ -82,10 +82,11 @@ def _body(report: Report, gpu: str, times: int = 1) -> str:
     )
 
 
-def _heading(report: Report, times: int) -> str:
+def _heading(report: Report, note: str) -> str:
+    launches = f"({escape(note)}) " if note else ""
     state = "badge error" if report.errors else "badge" if report.warnings else "dim"
     lines = [
-        f"<b>{escape(report.kernel)}</b> {escape(layout.short_path(report.file))}{layout.repeated(times)} "
+        f"<b>{escape(report.kernel)}</b> {escape(layout.short_path(report.file))} {launches}"
         f'<span class="{state}">{escape(layout.summary(report))}</span>',
         f'<span class="dim">{escape(layout.title(report))}</span>',
     ]
@@ -133,11 +134,11 @@ def _source(report: Report, listed: list[Remark]) -> str:
         + "</tr>"
     )
     largest = max((share for share, _ in shares.values()), default=1)
-    rows, file = [], report.file
-    for line, tokens in zip(report.lines, layout.source_tokens(report.lines), strict=True):
-        if line.file != file:
-            file = line.file
-            rows.append(f'<tr><td colspan="{4 + len(shown)}" class="dim">{escape(layout.short_path(file))}</td></tr>')
+    rows = []
+    gaps, source = layout.gaps(report), layout.source_tokens(report.lines)
+    for line, tokens, gap in zip(report.lines, source, gaps, strict=True):
+        if gap is not None:
+            rows.append(f'<tr><td colspan="3"></td><td class="dim">{escape(gap)}&nbsp;</td></tr>')
         place = Place(line.file, line.number)
         names = marks.get(place, [])
         badges = " ".join(f'<span class="{MARK_CLASSES[name[0]]}">{name}</span>' for name in names)

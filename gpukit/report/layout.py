@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable
@@ -66,16 +67,11 @@ def message(hazard: Hazard) -> str:
 def summary(report: Report) -> str:
     """How many errors and warnings there are, in words."""
     if not report.hazards_checked:
-        return "hazards not looked for (gpukit check does)"
+        return "hazards not looked for"
     counts = [
         count(len(group), noun) for noun, group in (("error", report.errors), ("warning", report.warnings)) if group
     ]
     return " and ".join(counts) if counts else "no hazards found"
-
-
-def repeated(times: int) -> str:
-    """What follows a report's name when it stands for several launches."""
-    return f" ({times:,} identical launches)" if times > 1 else ""
 
 
 def shape(dimensions: tuple[int, int, int]) -> str:
@@ -109,6 +105,8 @@ def printed(report: Report) -> list[str]:
 def _argument(argument: dict) -> str:
     size = argument.get("shape")
     kind = str(argument.get("dtype", ""))
+    if kind.startswith(("{", "[")):
+        kind = "record"  # its fields fill lines and are known to whoever defined them
     if size is not None and len(size):
         kind += "[" + ", ".join(str(n) for n in size) + "]"
     elif "value" in argument:
@@ -117,8 +115,12 @@ def _argument(argument: dict) -> str:
 
 
 def short_path(file: str) -> str:
-    """The file's name alone: reports are read next to the file."""
-    return PurePath(file).name or file
+    """The file's name alone: reports are read next to the file. A cell of a notebook goes by its number, where Python
+    knows it."""
+    if cell := re.match(r"<ipython-input-(\d+)-", file):
+        return f"In[{cell[1]}]"
+    path = PurePath(file)
+    return "cell" if path.parent.name.startswith("ipykernel_") else path.name or file
 
 
 def near_path(file: str) -> str:
@@ -188,7 +190,10 @@ def _branches_text(line: LineReport, number_format: NumberFormat) -> str:
     branches = line.counters.get("branches", 0)
     if not branches:
         return ""
-    return f"{number_format(line.counters.get('divergent_branches', 0))}/{number_format(branches)}"
+    split = line.counters.get("divergent_branches", 0)
+    return (
+        f"{split / branches:.0%}" if number_format is compact else f"{number_format(split)}/{number_format(branches)}"
+    )
 
 
 COLUMNS = (
@@ -201,7 +206,7 @@ COLUMNS = (
     Column(("atomic", "requests"), ("atomic", "req."), "warp atomics, global and shared", _atomics_text),
     Column(
         ("split /", "branches"),
-        ("split/", "branches"),
+        ("branch", "split"),
         "warp branches whose lanes went both ways / all",
         _branches_text,
     ),
@@ -211,6 +216,20 @@ COLUMNS = (
 def columns(report: Report) -> list[Column]:
     """The columns in which any line of this report has something to show."""
     return [column for column in COLUMNS if any(column.text(line, exact) for line in report.lines)]
+
+
+def gaps(report: Report) -> list[str | None]:
+    """For each line what stands in a row of its own before it: None between neighbours, '' where lines are left out or
+    another function begins, the file's name where that is in another file."""
+    found: list[str | None] = []
+    file, following = report.file, report.lines[0].number if report.lines else 0
+    for line in report.lines:
+        if line.file != file:
+            found.append(f"--- {short_path(line.file)}")
+        else:
+            found.append(None if line.number == following else "")
+        file, following = line.file, line.number + 1
+    return found
 
 
 def work_shares(report: Report) -> dict[Place, tuple[float, float]]:

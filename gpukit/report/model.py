@@ -42,7 +42,7 @@ class LineReport:
         }
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, repr=False)
 class Report:
     """What one launch did.
 
@@ -135,6 +135,13 @@ class Report:
         from gpukit.report.terminal import to_text
 
         return to_text(self)
+
+    def __repr__(self) -> str:
+        return f"<Report of {self.kernel}, grid {self.grid}, block {self.block}: print it, or .to_dict()>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What IPython shows at a prompt; a notebook takes the HTML."""
+        printer.text(str(self))
 
     def _repr_html_(self) -> str:
         from gpukit.report.html import fragment

@@ -39,12 +39,13 @@ def to_text(report: Report, width: int = TEXT_WIDTH, gpu: str = DEFAULT_GPU, haz
     return "\n".join(line.rstrip() for line in text.splitlines())
 
 
-def show(report: Report, console: Console, gpu: str = DEFAULT_GPU, times: int = 1, hazards_only: bool = False) -> None:
+def show(report: Report, console: Console, gpu: str = DEFAULT_GPU, note: str = "", hazards_only: bool = False) -> None:
     """Print the report for the console's width.
 
-    `times` is how many identical launches it stands for; `hazards_only` leaves out counters, source and notes.
+    `note` says which launches it stands for, where they are several; `hazards_only` leaves out counters, source and
+    notes.
     """
-    console.print(render(report, console.width, gpu, times, hazards_only), highlight=False)
+    console.print(render(report, console.width, gpu, note, hazards_only), highlight=False)
 
 
 def show_hazards(reports: Sequence[tuple[Report, int]], launches: int, console: Console) -> None:
@@ -76,12 +77,25 @@ def show_hazards(reports: Sequence[tuple[Report, int]], launches: int, console: 
     )
 
 
+def show_overview(launches: Sequence[tuple[Report, int]], console: Console, gpu: str = DEFAULT_GPU) -> None:
+    """Print what a program launched: a line per kernel and shape, with how often, and what to look at first."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for heading, justify in (("kernel", "left"), ("grid", "left"), ("block", "left"), ("launches", "right")):
+        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    table.add_column("look first at", overflow="fold")
+    for report, times in launches:
+        first = answers.look_first(report, gpu)
+        look = Text("-") if first is None else Text.assemble((_where(report, first[0]), "bold"), f": {first[1]}")
+        table.add_row(report.kernel, layout.shape(report.grid), layout.shape(report.block), f"{times:,}", look)
+    console.print(table, highlight=False)
+
+
 def render(
-    report: Report, width: int, gpu: str = DEFAULT_GPU, times: int = 1, hazards_only: bool = False
+    report: Report, width: int, gpu: str = DEFAULT_GPU, note: str = "", hazards_only: bool = False
 ) -> RenderableType:
     """Answers first, then the annotated source, then hazards and findings as sentences."""
     listed = layout.remarks(report)
-    parts: list[RenderableType] = [_heading(report, times)]
+    parts: list[RenderableType] = [_heading(report, note)]
     if hazards_only:
         parts += _remark_lists([remark for remark in listed if remark.hazard.severity != "note"], report)
         return Group(*parts)
@@ -98,10 +112,10 @@ def render(
     return Group(*parts)
 
 
-def _heading(report: Report, times: int) -> RenderableType:
+def _heading(report: Report, note: str) -> RenderableType:
     head = Text()
     head.append(report.kernel, style="bold")
-    head.append(f"  {layout.short_path(report.file)}{layout.repeated(times)}  ")
+    head.append(f"  {layout.short_path(report.file)}  {f'({note})  ' if note else ''}")
     style = MARK_STYLES["E"] if report.errors else MARK_STYLES["W"] if report.warnings else ""
     head.append(f" {layout.summary(report)} " if style else layout.summary(report), style=style)
     lines = [head, Text(layout.title(report))]
@@ -122,7 +136,7 @@ def _answers(report: Report, gpu: str) -> RenderableType:
         if answer.place is not None:
             proof.append("; ")
             proof.append(f"look at {_where(report, answer.place)}", style="bold")
-        table.add_row(Text(answer.question), Text(f" {word} " if style else f" {word}", style=style), proof)
+        table.add_row(Text(answer.question), Text.assemble((f" {word} ", style)), proof)
     return Padding(table, (1, 0, 0, 0))
 
 
@@ -170,12 +184,11 @@ def _source(report: Report, listed: list[Remark], width: int) -> RenderableType:
     for heading, size in zip(headings, column_widths, strict=True):
         table.add_column("\n".join(heading), justify="right", width=size, no_wrap=True)
 
-    file = report.file
-    for line, tokens, names, row in zip(report.lines, source, at_lines, cells, strict=True):
-        if line.file != file:
-            file = line.file
-            blank = [Text("")] if mark_width else []
-            table.add_row(*blank, Text(""), Text(f"--- {layout.short_path(file)}", style="dim"), *[""] * len(shown))
+    gaps = layout.gaps(report)
+    for line, tokens, names, row, gap in zip(report.lines, source, at_lines, cells, gaps, strict=True):
+        if gap is not None:
+            blank = [""] if mark_width else []
+            table.add_row(*blank, "", Text(gap, style="dim"), *[""] * len(shown))
         front = [_marks_text(names)] if mark_width else []
         table.add_row(*front, str(line.number), _source_text(tokens), *row)
     return Padding(table, (1, 0, 0, 0))

@@ -9,6 +9,7 @@ from rich.markup import escape
 from rich.padding import Padding
 from rich.table import Table
 
+from gpukit.report import layout
 from gpukit.tour.launches import Check, Step
 from gpukit.tour.matrix import Matrix
 
@@ -62,13 +63,9 @@ def reduction_table(steps: Iterable[Step]) -> Table:
         )
         assert step.hardware is not None
         same = all(step[counter] == step.hardware[counter] for counter in counters)
-        table.add_row(
-            "  on an H200",
-            *(f"{step.hardware[counter]:,}" for counter in counters),
-            "[green]identical[/]" if same else "[red]differs[/]",
-            "",
-            style="dim",
-        )
+        verdict = "[green]identical[/]" if same else "[red]differs[/]"
+        hardware = (f"{step.hardware[counter]:,}" for counter in counters)
+        table.add_row(f"  H200: {verdict}", *hardware, "", "", style="dim")
     return table
 
 
@@ -97,6 +94,6 @@ def check_verdict(check: Check) -> Group:
     parts: list[RenderableType] = [f"[bold]{check.name}[/]: {result}, and [red]the kernel is broken[/]"]
     text = {line.number: line.text for line in check.report.lines}
     for hazard in faults:
-        parts.append(f"  [dim]{hazard.line}[/]  {escape(text.get(hazard.line, ''))}")
-        parts.append(Padding(f"[red]{hazard.kind}[/] {escape(hazard.message)}", (0, 0, 0, 6)))
+        parts.append(f"  [dim]line {hazard.line}[/]  {escape(text.get(hazard.line, '').strip())}")
+        parts.append(Padding(f"[red]{hazard.kind}[/]: {escape(layout.message(hazard))}", (0, 0, 0, 6)))
     return Group(*parts)
