@@ -54,7 +54,7 @@ class Alike:
 
     @property
     def example(self) -> Report:
-        """The one to show: of the launches with the worst hazards, the one with the most work."""
+        """The one to show: of the launches with the most errors and warnings, the one with the most work."""
         reports = (report for report, _ in self.reports)
         return max(reports, key=lambda r: (len(r.errors), len(r.warnings), r.counters.get("warp_instructions", 0)))
 
@@ -65,7 +65,7 @@ class Alike:
             return ""
         if len(self.reports) == 1:
             return f"{self.launches:,} identical launches"
-        return f"the busiest of {self.launches:,} launches"
+        return f"the {'worst' if self.example.hazards else 'busiest'} of {self.launches:,} launches"
 
 
 class Launches:

@@ -14,8 +14,10 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from gpukit.machine.frontends.python import functions, functions_arithmetic, functions_random, functions_rounding, types
-from gpukit.machine.frontends.python.functions_base import Function
+from gpukit.machine.frontends.python import arithmetic, functions, types
+from gpukit.machine.frontends.python.functions import random as xoroshiro
+from gpukit.machine.frontends.python.functions import rounding
+from gpukit.machine.frontends.python.functions.base import Function
 from gpukit.machine.frontends.python.types import Rule
 
 EDGE_FLOATS = [
@@ -552,16 +554,16 @@ def hard_floats(dtype: np.dtype, count: int, seed: int) -> np.ndarray:
 
 
 OPERATIONS = {
-    "add": (functions_rounding.add, 2, lambda x, y: x + y),
-    "subtract": (functions_rounding.subtract, 2, lambda x, y: x - y),
-    "multiply": (functions_rounding.multiply, 2, lambda x, y: x * y),
-    "divide": (functions_rounding.divide, 2, lambda x, y: x / y if y else None),
-    "reciprocal": (functions_rounding.reciprocal, 1, lambda x: 1 / x if x else None),
-    "fma": (functions_rounding.fma, 3, lambda x, y, z: x * y + z),
+    "add": (rounding.add, 2, lambda x, y: x + y),
+    "subtract": (rounding.subtract, 2, lambda x, y: x - y),
+    "multiply": (rounding.multiply, 2, lambda x, y: x * y),
+    "divide": (rounding.divide, 2, lambda x, y: x / y if y else None),
+    "reciprocal": (rounding.reciprocal, 1, lambda x: 1 / x if x else None),
+    "fma": (rounding.fma, 3, lambda x, y, z: x * y + z),
 }
 
 
-@pytest.mark.parametrize("mode", functions_rounding.MODES)
+@pytest.mark.parametrize("mode", rounding.MODES)
 @pytest.mark.parametrize("name", OPERATIONS)
 def test_directed_rounding_is_ieee(name, mode):
     make, arity, exact_operation = OPERATIONS[name]
@@ -588,12 +590,12 @@ def test_directed_rounding_is_ieee(name, mode):
                 )
 
 
-@pytest.mark.parametrize("mode", functions_rounding.MODES)
+@pytest.mark.parametrize("mode", rounding.MODES)
 def test_directed_square_roots(mode):
     for dtype in (types.FLOAT32, types.FLOAT64):
         x = np.abs(hard_floats(dtype, 500, seed=7))
         with np.errstate(all="ignore"):
-            found = functions_rounding.square_root(dtype, mode)(x)
+            found = rounding.square_root(dtype, mode)(x)
         for value, root in zip(x.tolist(), found.tolist(), strict=True):
             if mode in ("rd", "rz"):
                 above = float(np.nextafter(dtype.type(root), dtype.type(math.inf)))
@@ -605,12 +607,12 @@ def test_directed_square_roots(mode):
                 assert root == np.sqrt(dtype.type(value))
 
 
-@pytest.mark.parametrize("mode", functions_rounding.MODES)
+@pytest.mark.parametrize("mode", rounding.MODES)
 def test_directed_conversions(mode):
     wide = hard_floats(types.FLOAT64, 300, seed=4)
     for dst in (types.FLOAT16, types.FLOAT32):
         with np.errstate(all="ignore"):
-            found = functions_rounding.convert(types.FLOAT64, dst, mode)(wide)
+            found = rounding.convert(types.FLOAT64, dst, mode)(wide)
         assert found.dtype == dst
         assert [float(v) for v in found] == [rounded(Fraction(v), dst, mode) for v in wide.tolist()]
     draw = random.Random(8)
@@ -621,7 +623,7 @@ def test_directed_conversions(mode):
         )
         for dst in types.FLOATS:
             with np.errstate(all="ignore"):
-                found = functions_rounding.convert(src, dst, mode)(whole)
+                found = rounding.convert(src, dst, mode)(whole)
             assert [float(v) for v in found] == [rounded(Fraction(v), dst, mode) for v in whole.tolist()], (src, dst)
     inward = {"rn": [2, -2, 2, 0], "rz": [1, -1, 2, 0], "ru": [2, -1, 3, 1], "rd": [1, -2, 2, 0]}[mode]
     found = call(f"cuda.libdevice.double2int_{mode}", np.array([1.5, -1.5, 2.5, 0.25]))
@@ -753,12 +755,12 @@ def numba_random():
 def test_initial_states_are_those_of_numba(numba_random, seed, start):
     expected = np.zeros(50, numba_random.xoroshiro128p_dtype)
     numba_random.init_xoroshiro128p_states_cpu(expected, np.uint64(seed & (1 << 64) - 1), np.uint64(start))
-    found = functions_random.init_states(50, seed, start)
+    found = xoroshiro.init_states(50, seed, start)
     assert found.dtype == expected.dtype and found.tolist() == expected.tolist()
 
 
 def test_random_streams_are_those_of_numba(numba_random):
-    states = functions_random.init_states(20, 7)
+    states = xoroshiro.init_states(20, 7)
     for kind in ("uniform_float32", "uniform_float64", "normal_float32", "normal_float64", "next"):
         reference = states.copy()
         function = getattr(numba_random, f"xoroshiro128p_{kind}")
@@ -778,18 +780,18 @@ def test_random_streams_are_those_of_numba(numba_random):
 
 
 def test_one_thread_draws_what_its_lane_of_many_draws():
-    states = functions_random.init_states(3, 11)
+    states = xoroshiro.init_states(3, 11)
     many = call("cuda.random.xoroshiro128p_next", states["s0"], states["s1"])
     one = call("cuda.random.xoroshiro128p_next", states["s0"][2], states["s1"][2])
     assert [int(m[2]) for m in many] == [int(o) for o in one] and all(isinstance(o, np.uint64) for o in one)
 
 
 def test_many_states_start_quickly_and_differ():
-    states = functions_random.init_states(100_000, 42)
+    states = xoroshiro.init_states(100_000, 42)
     assert len(np.unique(states["s0"])) == 100_000
     jumped = call("cuda.random.xoroshiro128p_jump", states["s0"][:-1], states["s1"][:-1])
     assert (jumped[0] == states["s0"][1:]).all() and (jumped[1] == states["s1"][1:]).all()
-    assert functions_random.init_states(0, 1).size == 0
+    assert xoroshiro.init_states(0, 1).size == 0
 
 
 # --- the table itself ------------------------------------------------------------------------------------------------
@@ -807,5 +809,5 @@ def test_integer_division_keeps_its_fast_paths_exact():
     lanes = np.arange(-5000, 5000)
     for divisor in (1, 2, 8, 1 << 40, 3, -1, -8, 7):
         expected = [int(v) // divisor for v in lanes], [int(v) % divisor for v in lanes]
-        assert functions_arithmetic.floor_divide(lanes, np.int64(divisor)).tolist() == expected[0]
-        assert functions_arithmetic.modulo(lanes, np.int64(divisor)).tolist() == expected[1]
+        assert arithmetic.floor_divide(lanes, np.int64(divisor)).tolist() == expected[0]
+        assert arithmetic.modulo(lanes, np.int64(divisor)).tolist() == expected[1]

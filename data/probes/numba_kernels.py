@@ -5,8 +5,9 @@ On a machine with an NVIDIA GPU, numba-cuda and Nsight Compute:
     python data/probes/numba_kernels.py --command      # prints the command that makes the readings; run it
     python data/probes/numba_kernels.py --collect kernels.csv > data/results/h200_numba_kernels.json
 
-The kernels are written so that a compiler has nothing to hoist or merge, except where a name begins with "merged":
-those show what it does. Sizes are odd on purpose: blocks that are no multiple of a warp, guards that cut a warp.
+The kernels are written so that a compiler has nothing to change, except where a name begins with what it does there:
+"merged" (accesses of one element become one), "unrolled" (lanes with other numbers of rounds run different rounds at a
+time), "predicated" (a short `if` becomes instructions that every warp issues, some of them with no lane). Sizes are odd on purpose: blocks that are no multiple of a warp, guards that cut a warp.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import complex128, cuda, float32, float64, int8, int16, int32
+from numba import complex64, complex128, cuda, float32, float64, int8, int16, int32
 
 METRICS = {
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
@@ -39,7 +40,9 @@ METRICS = {
     "shared_store_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum",
 }
 
-POINT = np.dtype([("x", np.float32), ("y", np.float32), ("z", np.float32)])
+POINT = np.dtype([("x", np.float32), ("y", np.float32), ("z", np.float32)], align=True)
+PACKED_POINT = np.dtype(POINT.descr)
+CHARGE = np.dtype([("kind", np.int8), ("amount", np.float64), ("at", np.complex64)], align=True)
 
 
 @dataclass
@@ -160,6 +163,7 @@ def blur(x, out):
 
 
 @launched("fields of records", 4, 100, lambda: (cuda.to_device(np.ones(390, POINT)), zeros(390)))
+@launched("fields of packed records", 4, 100, lambda: (cuda.to_device(np.ones(390, PACKED_POINT)), zeros(390)))
 @cuda.jit
 def records(points, out):
     i = cuda.grid(1)
@@ -167,12 +171,23 @@ def records(points, out):
         out[i] = points[i].x + points[i].z
 
 
-@launched("lanes leave one by one", 3, 100, lambda: (ramp(300), zeros(300)))
+@launched("fields of several types", 4, 100, lambda: (cuda.to_device(np.ones(390, CHARGE)),))
+@cuda.jit
+def charges(all_of):
+    i = cuda.grid(1)
+    if i < all_of.size:
+        all_of[i].amount = all_of[389 - i].kind
+        all_of[i].at = 1j
+
+
+@launched("lanes leave one by one", 3, 100, lambda: (ramp(300), zeros((300, 7))))
 @cuda.jit
 def leave(x, out):
     i = cuda.grid(1)
-    for k in range(i % 7):
-        out[i] += x[(i + k * 13) % 300]
+    k = i % 7
+    while k > 0:
+        out[i, k] = x[(i + k * 13) % 300]
+        k -= 1
 
 
 @launched("few lanes of every warp", 3, 100, lambda: (ramp(300), zeros(300)))
@@ -197,7 +212,8 @@ def two_ways(x, out):
     out[i] = total
 
 
-@launched("grid-stride loop", 3, 48, lambda: (ramp(1001), zeros(1001)))
+@launched("grid-stride loop", 3, 48, lambda: (ramp(1008), zeros(1008)))
+@launched("unrolled: grid-stride loop, last round partly filled", 3, 48, lambda: (ramp(1001), zeros(1001)))
 @cuda.jit
 def grid_stride(x, out):
     for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
@@ -214,6 +230,31 @@ def search(x, out):
             out[i] = k
             return
         k += 50
+
+
+@launched("early exits before a barrier in a loop", 3, 100, lambda: (ramp(300), zeros(300)))
+@cuda.jit
+def leave_barriers(x, out):
+    i = cuda.grid(1)
+    for k in range(5):
+        if i % 7 == k:
+            out[i] = x[i] + k
+            return
+        cuda.syncthreads()
+    out[i] = x[299 - i]
+
+
+@launched("break out of a loop", 3, 100, lambda: (shuffled(300, 9), zeros(300), zeros(300)))
+@cuda.jit
+def break_out(x, out, done):
+    i = cuda.grid(1)
+    k = 0
+    while True:
+        if x[(i + k) % 300] == 4 or k > 20:
+            out[i] = k
+            break
+        k += 1
+    done[299 - i] = 1
 
 
 # --- global memory: shapes of blocks and arrays ----------------------------------------------------------------------
@@ -266,7 +307,7 @@ def inner_view(a, out):
         out[i] = total
 
 
-@launched("sparse matrix, a row a thread", 3, 48, lambda: sparse(130))
+@launched("unrolled: sparse matrix, a row a thread", 3, 48, lambda: sparse(130))
 @cuda.jit
 def csr(starts, columns, values, x, y):
     row = cuda.grid(1)
@@ -328,16 +369,28 @@ def make_shared(dtype: Any, size: int) -> Any:
     return through_shared
 
 
-for made, kind, width in (
-    (make_shared(int8, 301), np.int8, 1),
-    (make_shared(int16, 301), np.int16, 2),
-    (make_shared(float32, 301), np.float32, 4),
-    (make_shared(float64, 301), np.float64, 8),
-    (make_shared(complex128, 301), np.complex128, 16),
+@launched("unrolled: stores to shared memory, lane 0 one round more", 3, 100, lambda: (ramp(301), zeros(300)))
+@cuda.jit
+def one_more(x, out):
+    s = cuda.shared.array(301, float32)
+    t = cuda.threadIdx.x
+    for k in range(t, 301, cuda.blockDim.x):
+        s[k] = x[k]
+    cuda.syncthreads()
+    out[cuda.grid(1)] = s[300 - t]
+
+
+for made, kind in (
+    (make_shared(int8, 300), np.int8),
+    (make_shared(int16, 300), np.int16),
+    (make_shared(float32, 300), np.float32),
+    (make_shared(float64, 300), np.float64),
+    (make_shared(complex64, 300), np.complex64),
+    (make_shared(complex128, 300), np.complex128),
 ):
-    for steps in ((1, 1, 0), (1, 2, 3), (8, 32, 0), (300, 300, 1), (1, 0, 5)):
-        of = (lambda kind, steps: lambda: (ramp(301, kind), zeros(300, kind), *steps))(kind, steps)
-        launched(f"shared, {width} bytes, strides {steps[0]} and {steps[1]}, from {steps[2]}", 3, 100, of)(made)
+    for steps in ((1, 1, 0), (1, 2, 3), (7, 32, 0), (299, 299, 1), (77, 8, 5), (1, 0, 5)):
+        of = (lambda kind, steps: lambda: (ramp(300, kind), zeros(300, kind), *steps))(kind, steps)
+        launched(f"shared {kind.__name__}, strides {steps[0]} and {steps[1]}, from {steps[2]}", 3, 100, of)(made)
 
 
 def make_tile(dtype: Any, columns: int) -> Any:
@@ -382,8 +435,8 @@ def shared_random_double(x, index, out):
     out[i] = s[index[i]]
 
 
-@launched("tree in shared memory, block 100", 3, 100, lambda: (ramp(300), zeros(3)))
-@launched("tree in shared memory, block 256", 2, 256, lambda: (ramp(512), zeros(2)))
+@launched("predicated: tree in shared memory, block 100", 3, 100, lambda: (ramp(300), zeros(3)))
+@launched("predicated: tree in shared memory, block 256", 2, 256, lambda: (ramp(512), zeros(2)))
 @cuda.jit
 def shared_tree(x, out):
     s = cuda.shared.array(256, float32)
@@ -419,7 +472,7 @@ def conflicting_tree(x, out):
         out[cuda.blockIdx.x] = s[0]
 
 
-@launched("scan in two buffers", 2, 100, lambda: (ramp(200, np.int32), zeros(200, np.int32)))
+@launched("predicated: scan in two buffers", 2, 100, lambda: (ramp(200, np.int32), zeros(200, np.int32)))
 @cuda.jit
 def scan(x, out):
     s = cuda.shared.array((2, 100), int32)
@@ -471,6 +524,16 @@ def dynamic(x, out):
     second[2 * t] = x[299 - i]
     cuda.syncthreads()
     out[i] = first[99 - t] + second[t // 4 * 2]
+
+
+@launched("dynamic shared memory, complex128", 3, 100, lambda: (ramp(300, np.complex128), zeros(300)), 1600)
+@cuda.jit
+def dynamic_complex(x, out):
+    s = cuda.shared.array(0, complex128)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    s[t] = x[i]
+    cuda.syncthreads()
+    out[i] = s[99 - t].real + s[t * 3 % 100].imag
 
 
 @launched("half a block in shared memory", 3, 100, lambda: (ramp(300), zeros(300)))

@@ -44,8 +44,8 @@ from gpukit.machine.waiting import Waiting
 WAVE_LANES = 1 << 16
 # Shared and local memory of a wave stay below this.
 WAVE_BYTES = 1 << 27
-# A launch may spend this much on one wave. A step is one memory access of a few lanes, about 10 microseconds; more lanes
-# count as more steps, a block of arithmetic as a tenth, an access whose hazards are looked for as several.
+# A launch may spend this much on one wave. A step is one memory access of a few lanes, about 10 microseconds. More
+# lanes count as more steps, a block of arithmetic as a tenth, an access whose hazards are looked for as several.
 MAX_STEPS = 1 << 21
 STEP_LANES = 4096
 BLOCK_STEPS = 0.1

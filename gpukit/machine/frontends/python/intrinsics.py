@@ -205,7 +205,7 @@ def const_array_like(ev: Evaluator, array: Value) -> Value:
 
 
 def _random(name: str) -> None:
-    """A function of `functions_random` on the two words of states[index], which are loaded and stored around it."""
+    """A function of `functions.random` on the two words of states[index], which are loaded and stored around it."""
     full = f"cuda.random.{name}"
 
     def step(ev: Evaluator, states: Value, index: Value, extra: list[Value]) -> Value:

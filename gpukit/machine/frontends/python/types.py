@@ -26,7 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from gpukit.machine.frontends.python import functions_arithmetic as arithmetic
+from gpukit.machine.frontends.python import arithmetic
 
 BOOL = np.dtype(np.bool_)
 INT8, INT16, INT32, INT64 = (np.dtype(f"i{n}") for n in (1, 2, 4, 8))
@@ -181,7 +181,7 @@ def cast(src: np.dtype, dst: np.dtype) -> str | Callable | None:
     """How a value of `src` becomes one of `dst`: a template or callable of one operand; None when they are equal.
 
     Integers wrap, float64 to float32 rounds to nearest, anything to bool is `!= 0`. Float to integer truncates toward
-    zero and saturates, as the cvt instruction does (see `functions_arithmetic.float_to_int`); float16 to integer
+    zero and saturates, as the cvt instruction does (see `arithmetic.float_to_int`); float16 to integer
     rounds to nearest even first, because numba-cuda emits cvt.rni for it.
     """
     if src == dst:

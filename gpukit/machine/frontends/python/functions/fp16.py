@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpukit.machine.frontends.python import functions_rounding as rounding
 from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.functions_base import Function, rule, rules
+from gpukit.machine.frontends.python.functions import rounding
+from gpukit.machine.frontends.python.functions.base import Function, rule, rules
 from gpukit.machine.frontends.python.types import FLOAT16, Rule
 
 _fma = rounding.fma(FLOAT16)

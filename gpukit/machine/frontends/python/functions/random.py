@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from gpukit.machine.frontends.python.functions_base import Function, rule, rules
+from gpukit.machine.frontends.python.functions.base import Function, rule, rules
 
 STATE = np.dtype([("s0", np.uint64), ("s1", np.uint64)], align=True)
 

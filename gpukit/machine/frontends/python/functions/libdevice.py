@@ -19,12 +19,11 @@ from statistics import NormalDist
 
 import numpy as np
 
-from gpukit.machine.frontends.python import functions_bits as bits
-from gpukit.machine.frontends.python import functions_math as pymath
-from gpukit.machine.frontends.python import functions_rounding as rounding
 from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.functions_arithmetic import float_to_int, vector
-from gpukit.machine.frontends.python.functions_base import Function, elementwise, rule, rules
+from gpukit.machine.frontends.python.arithmetic import float_to_int, vector
+from gpukit.machine.frontends.python.functions import bits, rounding
+from gpukit.machine.frontends.python.functions import math as pymath
+from gpukit.machine.frontends.python.functions.base import Function, elementwise, rule, rules
 from gpukit.machine.frontends.python.types import Rule
 
 _MISSING = ["j0", "j0f", "j1", "j1f", "jn", "jnf", "y0", "y0f", "y1", "y1f", "yn", "ynf"]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpukit.machine.frontends.python import functions_arithmetic as arithmetic
-from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.functions_base import Function, typed
-from gpukit.machine.frontends.python.functions_math import constructor
+from gpukit.machine.frontends.python import arithmetic, types
+from gpukit.machine.frontends.python.functions.base import Function, typed
+from gpukit.machine.frontends.python.functions.math import constructor
 from gpukit.machine.frontends.python.types import Rule
 
 _UFUNCS = """

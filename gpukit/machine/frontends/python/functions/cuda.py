@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpukit.machine.frontends.python import functions_bits as bits
-from gpukit.machine.frontends.python import functions_rounding as rounding
 from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.functions_base import Function, rule, rules, typed
-from gpukit.machine.frontends.python.functions_math import cbrt
+from gpukit.machine.frontends.python.functions import bits, rounding
+from gpukit.machine.frontends.python.functions.base import Function, rule, rules, typed
+from gpukit.machine.frontends.python.functions.math import cbrt
 from gpukit.machine.frontends.python.types import Rule
 
 

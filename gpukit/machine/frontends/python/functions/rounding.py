@@ -16,7 +16,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpukit.machine.frontends.python.functions_arithmetic import float_to_int, vector
+from gpukit.machine.frontends.python.arithmetic import float_to_int, vector
 
 MODES = ("rn", "rz", "ru", "rd")
 

@@ -13,8 +13,8 @@ from functools import reduce
 import numpy as np
 
 from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.functions_arithmetic import float_to_int, vector
-from gpukit.machine.frontends.python.functions_base import (
+from gpukit.machine.frontends.python.arithmetic import float_to_int, vector
+from gpukit.machine.frontends.python.functions.base import (
     Function,
     elementwise,
     gamma,
