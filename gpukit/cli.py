@@ -219,7 +219,7 @@ def doctor(as_json: bool) -> None:
         return
     console = _console()
     console.print(clinic.render(checks), highlight=False)
-    if any(check.fix.find("-e .") >= 0 for check in checks):
+    if any(" -e " in check.fix for check in checks):
         console.print("\nGive commands with -e in the folder that holds gpukit's pyproject.toml.", highlight=False)
 
 
@@ -360,7 +360,9 @@ def _console() -> Console:
 class _WithoutTrailingBlanks(io.TextIOBase):
     """Standard output for text that rich fills up to the console's width, which helps nobody in a file."""
 
-    encoding = "utf-8"
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return sys.stdout.encoding
 
     def write(self, text: str) -> int:
         return sys.stdout.write(re.sub(r" +$", "", text, flags=re.MULTILINE))

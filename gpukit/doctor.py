@@ -67,7 +67,7 @@ def diagnose(version_of: VersionOf = installed_version, run: Run = run_program) 
     return [
         _python(),
         _cpu_machine(version_of),
-        _speed_helpers(version_of),
+        _host_functions(version_of),
         _driver(gpu),
         _gpu_arrays(version_of, gpu, extra),
         _numba_cuda(version_of, gpu, extra),
@@ -124,11 +124,13 @@ def _cpu_machine(version_of: VersionOf) -> Check:
     return Check("CPU machine", OK, f"numpy {numpy}: run, profile and check work, no GPU needed")
 
 
-def _speed_helpers(version_of: VersionOf) -> Check:
+def _host_functions(version_of: VersionOf) -> Check:
+    name = "Host functions (numba)"
     numba = version_of("numba")
     if numba is None:
-        return Check("Speed helpers", MISSING, "without numba the CPU machine is slower", "python -m pip install numba")
-    return Check("Speed helpers", OK, f"numba {numba}")
+        detail = "not installed: kernels run without it, @njit functions of a script run as plain Python"
+        return Check(name, MISSING, detail, "python -m pip install numba")
+    return Check(name, OK, f"numba {numba}: compiles the @njit functions of a script")
 
 
 # --- the GPU machine -------------------------------------------------------------------------------------------------

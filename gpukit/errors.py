@@ -6,7 +6,8 @@ All of them derive from `GpukitError`, so `except gpukit.GpukitError` catches wh
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import os
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from gpukit.report import Report
@@ -21,6 +22,10 @@ class GpukitError(Exception):
         self.line = line
         where = f"{file}:{line}: " if file and line else (f"{file}: " if file else "")
         super().__init__(where + message)
+
+    def _render_traceback_(self) -> list[str]:
+        """What a notebook shows instead of a traceback: the sentence."""
+        return [f"{type(self).__name__}: {self}"]
 
 
 class KernelSyntaxError(GpukitError):
@@ -60,3 +65,16 @@ class KernelHazard(GpukitError):
     def __init__(self, message: str, report: Report | None = None):
         super().__init__(message)
         self.report = report
+
+
+class InternalError(GpukitError):
+    """A bug in gpukit itself."""
+
+
+E = TypeVar("E", bound=BaseException)
+
+
+def at_the_call(error: E) -> E:
+    """The error without gpukit's own frames, which say nothing to whoever wrote the kernel; all of them with the
+    environment variable GPUKIT_TRACEBACK set."""
+    return error if os.environ.get("GPUKIT_TRACEBACK") else error.with_traceback(None)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import functools
+import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from gpukit.errors import KernelHazard, LaunchError
+from gpukit.errors import GpukitError, InternalError, KernelHazard, LaunchError, at_the_call
 from gpukit.gpus import find_gpu
 from gpukit.machine import executor
 from gpukit.machine.counters import summarise
@@ -17,6 +19,7 @@ from gpukit.machine.frontends import python as python_frontend
 from gpukit.machine.memory import GlobalMemory
 from gpukit.machine.program import GridSync, Launch
 from gpukit.report import LineReport, Report
+from gpukit.report.layout import message
 
 # CUDA's limits for every GPU of compute capability 7.0 and up.
 MAX_BLOCK = (1024, 1024, 64)
@@ -27,8 +30,33 @@ MAX_RESIDENT_BLOCKS = 132 * 32  # a cooperative grid must be resident at once (H
 
 Shape = int | Sequence[int]
 Progress = Callable[[int, int], None]
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
+def _errors_at_the_call(function: Callable[P, R]) -> Callable[P, R]:
+    """An error of a launch points at the call, not at gpukit's inside."""
+
+    @functools.wraps(function)
+    def wrapped(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except GpukitError as error:
+            raise at_the_call(error) from None
+        except MemoryError:
+            raise LaunchError("this computer has not enough memory for the launch: use smaller arrays") from None
+        except Exception as error:
+            if os.environ.get("GPUKIT_TRACEBACK"):
+                raise
+            what = f"{type(error).__name__}: {error}"
+            raise InternalError(
+                f"a bug in gpukit ({what}); please report it with what GPUKIT_TRACEBACK=1 prints"
+            ) from None
+
+    return wrapped
+
+
+@_errors_at_the_call
 def profile(
     kernel: Any,
     grid: Shape,
@@ -61,6 +89,7 @@ def profile(
     return _report(launch, result, hazards, gpu, time.perf_counter() - started)
 
 
+@_errors_at_the_call
 def check(
     kernel: Any,
     grid: Shape,
@@ -80,10 +109,11 @@ def check(
         first = report.errors[0]
         more = f" ({len(report.errors) - 1} more error(s) in .report)" if len(report.errors) > 1 else ""
         where = f"{first.file}:{first.line}: " if first.file and first.line else ""
-        raise KernelHazard(f"{where}{first.kind}: {first.message}{more}", report)
+        raise KernelHazard(f"{where}{first.kind}: {message(first)}{more}", report)
     return report
 
 
+@_errors_at_the_call
 def launch(
     kernel: Any,
     grid: Shape,

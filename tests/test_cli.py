@@ -10,6 +10,7 @@ import time
 import numpy as np
 import pytest
 
+import gpukit as gpukit_package
 from gpukit import __version__, argspecs, cli
 from gpukit.errors import GpukitError, LaunchError
 from gpukit.progress import launch_progress
@@ -158,6 +159,13 @@ def test_a_bug_is_called_a_bug(monkeypatch, capsys):
     monkeypatch.setenv("GPUKIT_TRACEBACK", "1")
     with pytest.raises(ZeroDivisionError):
         cli.main(["doctor"])
+
+
+def test_a_library_that_is_not_installed_is_named_with_its_command(monkeypatch, capsys, tmp_path):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.delitem(sys.modules, "gpukit.tour.figures", raising=False)
+    assert cli.main(["tour", "--out", str(tmp_path)]) == 1
+    assert "python -m pip install matplotlib" in capsys.readouterr().err
 
 
 def test_ctrl_c_is_quiet(monkeypatch, capsys):
@@ -313,6 +321,22 @@ def test_profile_of_a_script_folds_identical_launches(script):
     assert done.stdout.count("Coalesced?") == 1
 
 
+def test_launches_that_differ_are_shown_once_by_the_busiest(script):
+    script.write_text(
+        SCRIPT.replace("x = np.ones(1000", "for n in (100, 1000, 500): scale[8, 128](np.ones(n), 2)\nx = np.ones(1000")
+    )
+    done = gpukit("profile", script)
+    assert "(the busiest of 3 launches)" in done.stdout
+    assert "(3 identical launches)" in done.stdout  # float32: other types, another report
+    assert done.stdout.count("Coalesced?") == 2
+    overview = done.stdout[done.stdout.rindex("look first at") :].splitlines()
+    assert [line.split()[:4] for line in overview[1:]] == [["scale", "8", "128", "3"]] * 2
+
+
+def test_output_in_a_pipe_has_no_trailing_blanks(script):
+    assert not re.search(r" +$", gpukit("profile", script).stdout, re.MULTILINE)
+
+
 def test_check_of_a_script(script):
     assert gpukit("check", script).returncode == 0
     script.write_text(SCRIPT.replace("x[i] *= factor", "x[0] += factor"), encoding="utf-8")
@@ -465,6 +489,15 @@ class Terminal:
 
     def flush(self):
         pass
+
+
+@pytest.mark.parametrize("way", ["launch", "profile", "check"])
+def test_every_way_to_launch_reports_its_progress(way, kernels):
+    calls = []
+    run = getattr(gpukit_package, way)
+    scale = gpukit_package.load(kernels)["scale"]
+    run(scale, 4, 32, np.ones(128), 2.0, np.zeros(128), progress=lambda done, total: calls.append((done, total)))
+    assert calls[-1] == (4, 4)
 
 
 def test_progress_is_quiet_in_a_pipe():

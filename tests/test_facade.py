@@ -406,3 +406,10 @@ def test_random_states_match_the_published_generator():
         state = jump(*state)
     got = cuda.random.create_xoroshiro128p_states(5, seed=42, subsequence_start=2).copy_to_host()
     assert [tuple(map(int, item)) for item in got] == expected[2:]
+
+
+def test_an_error_of_a_launch_shows_no_inner_frames():
+    with pytest.raises(gpukit.LaunchError) as caught:
+        cuda.jit(lambda x: None)[1, 2000](np.zeros(1))
+    modules = [entry.path.name for entry in caught.traceback]
+    assert modules == ["test_facade.py", "dispatcher.py", "dispatcher.py"]

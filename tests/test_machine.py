@@ -194,3 +194,80 @@ def test_conditional_expressions_read_only_where_they_must():
     padded = np.pad(x, 1)
     assert out.tolist() == (padded[:-2] + padded[1:-1] + padded[2:]).tolist()
     assert not report.hazards
+
+
+@cuda.jit
+def bisect_in_shared_memory(keys, wanted, out):
+    s = cuda.shared.array(256, int32)
+    t = cuda.threadIdx.x
+    for i in range(t, 256, cuda.blockDim.x):
+        s[i] = keys[i]
+    cuda.syncthreads()
+    for k in range(wanted.shape[1]):
+        low, high = 0, 256
+        while low < high:
+            middle = (low + high) // 2
+            if s[middle] < wanted[t, k]:
+                low = middle + 1
+            else:
+                high = middle
+        out[t, k] = low
+
+
+def test_a_search_in_memory_that_was_written_is_not_taken_for_polling():
+    """The loops read shared memory and store nothing, like a poll, but get on: their lanes must meet at the end."""
+    rng = np.random.default_rng(2)
+    keys = np.sort(rng.integers(0, 1000, 256)).astype(np.int32)
+    wanted = rng.integers(-5, 1005, (64, 20)).astype(np.int32)
+    out = np.zeros((64, 20), np.int32)
+    report = gpukit.profile(bisect_in_shared_memory, 1, 64, keys, wanted, out)
+    assert (out == np.searchsorted(keys, wanted)).all()
+    assert not report.hazards
+    assert report.counters["global_store_requests"] == 2 * 20
+
+
+@cuda.jit
+def count_in_bins(x, starts, bins):
+    i = cuda.grid(1)
+    for k in range(starts[i], starts[i + 1]):
+        cuda.atomic.add(bins, x[k] % 8, 1)
+    bins[8 + i] = i
+
+
+def test_a_loop_of_atomics_is_not_taken_for_polling():
+    """Rows of very different length: the short ones wait for the long one, so the last store is one request."""
+    starts = np.zeros(33, np.int32)
+    starts[1:] = np.cumsum([400] + [1] * 31)
+    x = np.arange(starts[-1], dtype=np.int32)
+    report = gpukit.profile(count_in_bins, 1, 32, x, starts, np.zeros(40, np.int32))
+    assert report.counters["global_store_requests"] == 1
+    assert report.counters["global_atomics"] == 400
+
+
+@cuda.jit
+def three_loops(x, out):
+    for i in range(x.shape[0]):
+        for j in range(x.shape[1]):
+            for k in range(x.shape[2]):
+                out[i, j, k] = x[i, j, k]
+
+
+@pytest.mark.parametrize("shape", [(90, 1, 1), (1, 90, 1), (1, 1, 90), (30, 3, 1), (1, 2, 200)])
+def test_a_loop_that_begins_anew_with_the_same_values_has_an_end(shape):
+    x = np.arange(np.prod(shape)).reshape(shape)
+    out = np.zeros_like(x)
+    gpukit.launch(three_loops, 1, 1, x, out)
+    assert (out == x).all()
+
+
+@cuda.jit
+def outer_loop_without_end(x, out):
+    i = 0
+    while i < x.size:
+        for k in range(5):
+            out[k] = x[i]
+
+
+def test_an_outer_loop_that_never_ends_is_stopped_in_time():
+    with pytest.raises(gpukit.KernelDeadlock, match="nothing that this loop's condition depends on changes"):
+        gpukit.launch(outer_loop_without_end, 1, 32, np.ones(9), np.zeros(9))

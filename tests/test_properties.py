@@ -20,6 +20,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import gpukit
+from gpukit.machine import analysis, executor
+from gpukit.machine.program import LANE
 
 pytest.importorskip("numba_cuda")
 
@@ -307,3 +309,35 @@ def test_generated_kernels_agree_with_the_simulator(simulator, tmp_path_factory,
     assert plain.counters == report.counters  # hazards watch, and change nothing
     for name, array in again.items():
         np.testing.assert_array_equal(array, ours[name])
+
+
+@given(kernels(), st.sampled_from([((2, 1), (THREADS, 1)), ((3, 1), (16, 3))]))
+@settings(max_examples=60)
+def test_computing_shared_values_once_changes_nothing(tmp_path_factory, source, shape):
+    """The same kernel with every register kept per lane, one block a wave, and lanes never taken to be in step."""
+    grid, block = shape
+    path = tmp_path_factory.mktemp("generated") / "generated.py"
+    path.write_text(source)
+    runs = []
+    for careful in (False, True):
+        with pytest.MonkeyPatch.context() as patch:
+            if careful:
+                patch.setattr(analysis, "levels", lambda blocks, n, live: [LANE] * n)
+                patch.setattr(executor, "WAVE_LANES", 1)
+                begin = executor.WaveRun.push
+
+                def push(wave, target, lanes, begin=begin):
+                    wave.leave_lockstep()
+                    begin(wave, target, lanes)
+
+                patch.setattr(executor.WaveRun, "push", push)
+            arrays = arguments(grid[0])
+            report = gpukit.profile(gpukit.load(path)["kernel"], grid, block, *arrays.values())
+            # Which tests count as branches depends on what is known to be shared.
+            counters = {name: value for name, value in report.counters.items() if "branches" not in name}
+            runs.append((arrays, counters, [h.to_dict() for h in report.hazards]))
+    (first, counters, hazards), (second, careful_counters, careful_hazards) = runs
+    for name, array in first.items():
+        np.testing.assert_array_equal(array, second[name], err_msg=f"{name}\n{source}")
+    assert counters == careful_counters
+    assert hazards == careful_hazards

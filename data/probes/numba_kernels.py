@@ -6,8 +6,9 @@ On a machine with an NVIDIA GPU, numba-cuda and Nsight Compute:
     python data/probes/numba_kernels.py --collect kernels.csv > data/results/h200_numba_kernels.json
 
 The kernels are written so that a compiler has nothing to change, except where a name begins with what it does there:
-"merged" (accesses of one element become one), "unrolled" (lanes with other numbers of rounds run different rounds at a
-time), "predicated" (a short `if` becomes instructions that every warp issues, some of them with no lane). Sizes are odd on purpose: blocks that are no multiple of a warp, guards that cut a warp.
+"merged" (accesses of one element become one), "unrolled" (lanes with different numbers of rounds do different rounds at
+a time), "split" (a field that may lie at any byte is read byte by byte). Sizes are odd on purpose: blocks that are no
+multiple of a warp, guards that cut a warp.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,8 +34,8 @@ METRICS = {
     "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",
     "global_store_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum",
     "global_store_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum",
-    "shared_load_requests": "smsp__inst_executed_op_shared_ld.sum",
-    "shared_store_requests": "smsp__inst_executed_op_shared_st.sum",
+    "shared_load_requests": "smsp__sass_inst_executed_op_shared_ld.sum",
+    "shared_store_requests": "smsp__sass_inst_executed_op_shared_st.sum",
     "shared_load_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum",
     "shared_store_wavefronts": "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum",
     "shared_load_bank_conflicts": "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum",
@@ -78,6 +80,11 @@ def ramp(n: Any, dtype: Any = np.float32) -> Any:
 def zeros(n: Any, dtype: Any = np.float32) -> Any:
     """An array of zeros on the device."""
     return cuda.to_device(np.zeros(n, dtype))
+
+
+def in_and_out(n: Any, dtype: Any, *more: int) -> tuple:
+    """Arguments of a kernel from one array to another of the same shape and type, and further numbers."""
+    return ramp(n, dtype), zeros(n, dtype), *more
 
 
 def shuffled(n: int, below: int, seed: int = 7) -> Any:
@@ -163,7 +170,7 @@ def blur(x, out):
 
 
 @launched("fields of records", 4, 100, lambda: (cuda.to_device(np.ones(390, POINT)), zeros(390)))
-@launched("fields of packed records", 4, 100, lambda: (cuda.to_device(np.ones(390, PACKED_POINT)), zeros(390)))
+@launched("split: fields of packed records", 4, 100, lambda: (cuda.to_device(np.ones(390, PACKED_POINT)), zeros(390)))
 @cuda.jit
 def records(points, out):
     i = cuda.grid(1)
@@ -171,7 +178,7 @@ def records(points, out):
         out[i] = points[i].x + points[i].z
 
 
-@launched("fields of several types", 4, 100, lambda: (cuda.to_device(np.ones(390, CHARGE)),))
+@launched("merged: the two parts of a complex field", 4, 100, lambda: (cuda.to_device(np.ones(390, CHARGE)),))
 @cuda.jit
 def charges(all_of):
     i = cuda.grid(1)
@@ -244,6 +251,64 @@ def leave_barriers(x, out):
     out[i] = x[299 - i]
 
 
+@launched("early exits before a barrier, the number of rounds an argument", 3, 100, lambda: (ramp(300), zeros(300), 5))
+@cuda.jit
+def leave_some_barriers(x, out, rounds):
+    i = cuda.grid(1)
+    for k in range(rounds):
+        if i % 7 == k:
+            out[i] = x[i] + k
+            return
+        cuda.syncthreads()
+    out[i] = x[299 - i]
+
+
+@launched("return out of two loops", 3, 100, lambda: (shuffled(300, 9), zeros(300), zeros(300)))
+@cuda.jit
+def leave_two_loops(x, out, rest):
+    i = cuda.grid(1)
+    for j in range(4):
+        k = 0
+        while k < 9:
+            if x[(i + 7 * k) % 300] == j:
+                out[i] = k
+                return
+            k += 1
+    rest[i] = 1
+
+
+@cuda.jit(device=True)
+def first_of(x, i, wanted):
+    k = 0
+    while k < 20:
+        if x[(i + k) % 300] == wanted:
+            return k
+        k += 1
+    return -1
+
+
+@launched("a function that returns from a loop", 3, 100, lambda: (shuffled(300, 9), zeros(300), zeros(300)))
+@cuda.jit
+def search_twice(x, out, done):
+    i = cuda.grid(1)
+    out[i] = first_of(x, i, 4)
+    done[299 - i] = first_of(x, 2 * i, 3)
+
+
+@launched("a shuffle before the exits of a loop", 3, 96, lambda: (shuffled(288, 9), zeros(288)))
+@cuda.jit
+def leave_shuffles(x, out):
+    i = cuda.grid(1)
+    k = 0
+    while True:
+        value = x[(i + k) % 288]
+        found = cuda.ballot_sync(cuda.activemask(), value == 4)
+        if value == 4 or k > 20:
+            out[i] = found
+            return
+        k += 1
+
+
 @launched("break out of a loop", 3, 100, lambda: (shuffled(300, 9), zeros(300), zeros(300)))
 @cuda.jit
 def break_out(x, out, done):
@@ -261,7 +326,12 @@ def break_out(x, out, done):
 
 
 @launched("3-D block (10, 7, 3)", (2, 2, 2), (10, 7, 3), lambda: (ramp((5, 13, 19)), zeros((5, 13, 19))))
-@launched("3-D block (3, 5, 20), float64", (7, 3, 1), (3, 5, 20), lambda: (ramp((20, 13, 19), np.float64), zeros((20, 13, 19), np.float64)))
+@launched(
+    "3-D block (3, 5, 20), float64",
+    (7, 3, 1),
+    (3, 5, 20),
+    lambda: (ramp((20, 13, 19), np.float64), zeros((20, 13, 19), np.float64)),
+)
 @cuda.jit
 def cube(x, out):
     i, j, k = cuda.grid(3)
@@ -389,8 +459,8 @@ for made, kind in (
     (make_shared(complex128, 300), np.complex128),
 ):
     for steps in ((1, 1, 0), (1, 2, 3), (7, 32, 0), (299, 299, 1), (77, 8, 5), (1, 0, 5)):
-        of = (lambda kind, steps: lambda: (ramp(300, kind), zeros(300, kind), *steps))(kind, steps)
-        launched(f"shared {kind.__name__}, strides {steps[0]} and {steps[1]}, from {steps[2]}", 3, 100, of)(made)
+        name = f"shared {kind.__name__}, strides {steps[0]} and {steps[1]}, from {steps[2]}"
+        launched(name, 3, 100, partial(in_and_out, 300, kind, *steps))(made)
 
 
 def make_tile(dtype: Any, columns: int) -> Any:
@@ -411,7 +481,7 @@ def make_tile(dtype: Any, columns: int) -> Any:
 
 for dtype, kind in ((int8, np.int8), (float32, np.float32), (float64, np.float64)):
     for columns in (32, 33):
-        of = (lambda kind: lambda: (ramp((32, 32), kind), zeros((32, 32), kind)))(kind)
+        of = partial(in_and_out, (32, 32), kind)
         launched(f"tile of 32 x {columns}, {kind.__name__}", 1, (32, 5), of)(make_tile(dtype, columns))
 
 
@@ -425,7 +495,9 @@ def shared_random(x, index, out):
     out[i] = s[index[i]]
 
 
-@launched("shared, random, float64", 3, 100, lambda: (ramp(300, np.float64), shuffled(300, 100), zeros(300, np.float64)))
+@launched(
+    "shared, random, float64", 3, 100, lambda: (ramp(300, np.float64), shuffled(300, 100), zeros(300, np.float64))
+)
 @cuda.jit
 def shared_random_double(x, index, out):
     s = cuda.shared.array(100, float64)
@@ -435,8 +507,8 @@ def shared_random_double(x, index, out):
     out[i] = s[index[i]]
 
 
-@launched("predicated: tree in shared memory, block 100", 3, 100, lambda: (ramp(300), zeros(3)))
-@launched("predicated: tree in shared memory, block 256", 2, 256, lambda: (ramp(512), zeros(2)))
+@launched("tree in shared memory, block 100", 3, 100, lambda: (ramp(300), zeros(3)))
+@launched("tree in shared memory, block 256", 2, 256, lambda: (ramp(512), zeros(2)))
 @cuda.jit
 def shared_tree(x, out):
     s = cuda.shared.array(256, float32)
@@ -472,7 +544,7 @@ def conflicting_tree(x, out):
         out[cuda.blockIdx.x] = s[0]
 
 
-@launched("predicated: scan in two buffers", 2, 100, lambda: (ramp(200, np.int32), zeros(200, np.int32)))
+@launched("scan in two buffers", 2, 100, lambda: (ramp(200, np.int32), zeros(200, np.int32)))
 @cuda.jit
 def scan(x, out):
     s = cuda.shared.array((2, 100), int32)
@@ -526,14 +598,16 @@ def dynamic(x, out):
     out[i] = first[99 - t] + second[t // 4 * 2]
 
 
-@launched("dynamic shared memory, complex128", 3, 100, lambda: (ramp(300, np.complex128), zeros(300)), 1600)
+@launched(
+    "dynamic shared memory, complex128", 3, 100, lambda: (ramp(300, np.complex128), zeros(300, np.complex128)), 1600
+)
 @cuda.jit
 def dynamic_complex(x, out):
     s = cuda.shared.array(0, complex128)
     t, i = cuda.threadIdx.x, cuda.grid(1)
     s[t] = x[i]
     cuda.syncthreads()
-    out[i] = s[99 - t].real + s[t * 3 % 100].imag
+    out[i] = s[99 - t] + s[t * 3 % 100]
 
 
 @launched("half a block in shared memory", 3, 100, lambda: (ramp(300), zeros(300)))
@@ -648,7 +722,8 @@ def main() -> None:
         print(command())
     elif args.collect:
         launches = ",\n".join(f"{json.dumps(name)}: {json.dumps(it)}" for name, it in collect(args.collect).items())
-        print(f'{{"machine": {json.dumps(machine())},\n"command": {json.dumps(command())},\n"launches": {{\n{launches}\n}}}}')
+        print(f'{{"machine": {json.dumps(machine())},\n"command": {json.dumps(command())},')
+        print(f'"launches": {{\n{launches}\n}}}}')
     else:
         run()
 

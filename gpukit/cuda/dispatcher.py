@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 import inspect
 import numbers
-import os
 import warnings
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -30,6 +29,7 @@ from gpukit.cuda.errors import (
     as_numba,
 )
 from gpukit.cuda.types import Signature
+from gpukit.errors import at_the_call
 
 if TYPE_CHECKING:
     from gpukit.machine.program import Program
@@ -265,7 +265,7 @@ class Dispatcher:
         try:
             launching.current()(self, config.griddim, config.blockdim, args, config.sharedmem)
         except GpukitError as error:
-            raise _at_the_call(as_numba(error)) from None
+            raise at_the_call(as_numba(error)) from None
         for write_back in after:
             write_back()
 
@@ -380,12 +380,6 @@ def dimensions(value: Any, name: str) -> launching.Dim3:
             raise LaunchConfigTypeError(f"{name} must be a sequence of integers, got {list(items)!r}{advice}")
     x, y, z = (*(int(item) for item in items), 1, 1)[:3]
     return x, y, z
-
-
-def _at_the_call(error: BaseException) -> BaseException:
-    """The error without the frames of gpukit, which say nothing to whoever wrote the kernel; all of them with
-    GPUKIT_TRACEBACK set."""
-    return error if os.environ.get("GPUKIT_TRACEBACK") else error.with_traceback(None)
 
 
 def _unwrapped(arg: Any) -> Any:

@@ -197,7 +197,12 @@ class MemoryAccess(Addressing):
         count = self.counts.access[slot]
         count.requests += lanes.n_warps
         count.bytes += lanes.n * width
-        if space == GLOBAL:
+        if space == GLOBAL and self.compiled.access[slot].dtype.kind == "c":
+            # Real and imaginary part go one after the other: nothing says that a pair is aligned to its own size.
+            count.requests += lanes.n_warps
+            half = width // 2
+            count.units += count_sectors(address, half, lanes) + count_sectors(address + half, half, lanes)
+        elif space == GLOBAL:
             count.units += count_sectors(address, width, lanes)
         elif space == SHARED:
             load = isinstance(self.compiled.access[slot], Load)

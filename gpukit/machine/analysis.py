@@ -28,6 +28,7 @@ from gpukit.machine.program import (
     Branch,
     Call,
     Exit,
+    GridSync,
     Jump,
     Load,
     Op,
@@ -41,6 +42,8 @@ from gpukit.machine.program import (
     Terminator,
     WarpSync,
 )
+
+_WAITS = (Barrier, GridSync)
 
 # --- the graph -----------------------------------------------------------------------------------------------------
 
@@ -175,13 +178,15 @@ def lay_out(blocks: list[BasicBlock]) -> list[BasicBlock]:
                 if header in body and sources <= body:
                     body.add(latch)
 
-    # A thread that returns from inside a loop must not wait for the others to leave it (a barrier would count it in).
+    # What lanes do on their way out of a loop they do together, after it: so does hardware. Not so where lanes wait for
+    # each other inside: a thread that returns from there must be gone before a barrier counts it in.
+    waiting = {h for h, body in loops.items() if any(isinstance(blocks[b].end, _WAITS) for b in body)}
     for b in alive:
         if isinstance(blocks[b].end, Exit):
             sources = {a for a in alive if b in succ[a]}
-            for body in loops.values():
-                if sources and sources <= body:
-                    body.add(b)
+            for header in waiting:
+                if sources and sources <= loops[header]:
+                    loops[header].add(b)
 
     order = _order_region(alive, 0, succ, loops)
     new = {old: i for i, old in enumerate(order)}

@@ -7,6 +7,7 @@ are parked until those they wait for arrive or can no longer come. Everything is
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -79,7 +80,7 @@ def run(
     Args:
         launch: program, shape and memory; global allocations are modified in place.
         hazards: whether to look for races and other hazards (slower).
-        progress: called with (blocks done, blocks in all) after each wave.
+        progress: called with (blocks done, blocks in all) after each wave, and now and then in a long one.
         output: receives each piece of text that the kernel prints, in lane order.
         max_steps: bound on the work of one wave (default MAX_STEPS, or the environment's GPUKIT_MAX_STEPS).
 
@@ -102,7 +103,8 @@ def run(
     with np.errstate(all="ignore"):
         for first, n_blocks in _waves(launch, compiled, geometry):
             wave = Wave(geometry, first, n_blocks)
-            WaveRun(launch, compiled, wave, counts, tracker, collect, limit).run()
+            pulse = None if progress is None else functools.partial(progress, first, geometry.n_blocks)
+            WaveRun(launch, compiled, wave, counts, tracker, collect, limit, pulse).run()
             if progress is not None:
                 progress(first + n_blocks, geometry.n_blocks)
         if tracker is not None:
@@ -145,12 +147,14 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         tracker: HazardTracker | None,
         output: Callable[[str], None],
         max_steps: int,
+        pulse: Callable[[], None] | None = None,
     ):
         MemoryAccess.__init__(self, launch, wave, compiled, counts, tracker)
         Surroundings.__init__(self, output)
         Waiting.__init__(self)
         self.functions = compiled.functions
         self.max_steps = max_steps
+        self.pulse = pulse  # called now and then in a long run
         self.registers = launch.program.registers
         self.level = compiled.analysis.level
         self.blocks = compiled.analysis.blocks
@@ -174,6 +178,7 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         self.polling: list[tuple[int, LaneSet]] = []
         self._polls: dict[int, bool] = {}
         self._polled: tuple = ()
+        self.looks = 0
         self.weight = [sum(getattr(op, "count", 0) for op in (*block.ops, block.end)) for block in self.blocks]
         self.cost = [self._cost(block.ops) for block in self.blocks]
         self.work = np.zeros(wave.n_lanes // 32, np.int64)  # warp instructions of each warp
@@ -284,12 +289,15 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         block_warps, block_lanes = self.counts.block_warps, self.counts.block_lanes
         weight, cost = self.weight, self.cost
         pending = self.pending
-        probe: _Probe | None = None
+        probe: _Turn | None = None
+        suspect = -1  # header of the loop whose next turn is looked at
         ticks = 0
         while pending or self.polling:
             if not pending:
                 self.resume_polling()
             block = min(pending)
+            if probe is not None and block not in probe.loop.blocks:
+                probe = None
             lanes = join(pending.pop(block))
             if lanes is not self.L:
                 self.activate(lanes)
@@ -338,26 +346,22 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
                 if target >= ceiling or leaves[target]:
                     self.push(target, lanes)
                     break
+                if probe is not None and target not in probe.loop.blocks:
+                    probe = None
                 if target <= block:  # a loop's next turn
-                    if partial and target in self.loops_with_barrier and n < self.alive:
-                        self.turn(target, lanes)
-                    if pending and self._polls.get(target):
-                        self.wait_turn(target, lanes)
-                        break
-                    if probe is not None and target == probe.loop.header:
+                    if probe is not None and probe.loop.header == target:
                         if probe.repeats(self):
                             self.endless(target, "nothing that this loop's condition depends on changes")
-                        probe, self.watching = None, bool(self._polled)
+                        if pending and self._polls.get(target) and probe.in_vain(self):
+                            self.polling.append((target, lanes))
+                            break
+                        probe = None
                     if ticks >= LOOK_STEPS:
                         ticks = 0
-                        if steps > self.max_steps:
-                            self.endless(target, f"after {self.max_steps:,} steps it is still in this loop")
-                        if not self.loops[target].leaves:
-                            self.endless(target, "no way leads out of this loop")
-                        if pending and self.polls(target):
-                            self.wait_turn(target, lanes)
-                            break
-                        probe, self.watching = _Probe(self, self.loops[target]), True
+                        suspect = self.look(target, steps)
+                    if target == suspect or (pending and self._polls.get(target)):
+                        probe = _Turn(self, self.loops[target])
+                        suspect = -1
                 block = target
             if partial:
                 self.work[lanes.warps[lanes.warp_starts]] += work
@@ -378,24 +382,34 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
 
     # --- loops that wait for other lanes, or for ever ----------------------------------------------------------
 
-    def polls(self, header: int) -> bool:
-        """Whether a loop only watches memory that others may change: it stores nothing, but loads from or does
-        atomics on memory the program writes. Volta's schedulers let the other lanes go on then, so a lock's owner can
-        leave it."""
-        if header not in self._polls:
-            blocks = [self.blocks[b] for b in self.loops[header].blocks]
-            ops = [op for block in blocks for op in block.ops]
-            waits = any(isinstance(block.end, Barrier | WarpSync | GridSync | Call) for block in blocks)
-            stores = any(isinstance(op, Store | Print) for op in ops)
-            watches = any(isinstance(op, Atomic) or (isinstance(op, Load) and self.may_be_written(op)) for op in ops)
-            self._polls[header] = watches and not stores and not waits
-        return self._polls[header]
-
-    def wait_turn(self, block: int, lanes: LaneSet) -> None:
-        """Lanes that poll step back until all others have run."""
-        self.leave_lockstep()
+    def look(self, header: int, steps: float) -> int:
+        """A look, now and then, at whether the loop at `header` and those around it can end; one of them, each in its
+        turn, is to be watched for a turn."""
+        if self.pulse is not None:
+            self.pulse()
+        around = [loop for loop in self.loops.values() if header in loop.blocks]
+        if steps > self.max_steps:
+            self.endless(header, f"after {self.max_steps:,} steps it is still in this loop")
+        for loop in around:
+            if not loop.leaves:
+                self.endless(loop.header, "no way leads out of this loop")
         self.watching = True
-        self.polling.append((block, lanes))
+        if self.pending and self.polls(header):
+            self.leave_lockstep()
+        self.looks += 1
+        return around[self.looks % len(around)].header
+
+    def polls(self, header: int) -> bool:
+        """Whether a loop may be one that watches memory until other lanes change it: whether it goes on depends on
+        memory that the program writes, and it stores nothing. Volta's schedulers let the other lanes go on then, so a
+        lock's owner can leave it."""
+        if header not in self._polls:
+            loop = self.loops[header]
+            blocks = [self.blocks[b] for b in loop.blocks]
+            waits = any(isinstance(block.end, Barrier | WarpSync | GridSync | Call) for block in blocks)
+            stores = any(isinstance(op, Store | Print) for block in blocks for op in block.ops)
+            self._polls[header] = not (loop.sealed or stores or waits)
+        return self._polls[header]
 
     def resume_polling(self) -> None:
         """Every other lane has had its turn: look again, unless nothing has changed since the last look."""
@@ -496,11 +510,8 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
 _RETURN_TO = -1
 
 
-class _Probe:
-    """What steers a loop, at one of its turns: when the same lanes come back with the same values, they always will.
-
-    A loop that is not sealed also needs memory to be as it was, and nobody else who could change it.
-    """
+class _Turn:
+    """What steers a loop, at one of its turns."""
 
     def __init__(self, wave: WaveRun, loop: Loop):
         self.loop = loop
@@ -511,14 +522,22 @@ class _Probe:
     def _values(self, wave: WaveRun) -> list[np.ndarray | np.generic]:
         return [wave.C[r] if wave.C[r] is not None else wave.fetch(r) for r in self.loop.steering]
 
-    def repeats(self, wave: WaveRun) -> bool:
-        """Whether the loop has made a turn that it will repeat for ever."""
+    def comes_back(self, wave: WaveRun) -> bool:
+        """Whether the same lanes are at the loop again with the same values."""
         if wave.L is not self.lanes:
-            return False
-        if not self.loop.sealed and (wave.effects != self.effects or wave.pending or wave.polling):
             return False
         pairs = zip(self.values, self._values(wave), strict=True)
         return all(a is b or np.array_equal(a, b, equal_nan=np.asarray(a).dtype.kind in "fc") for a, b in pairs)
+
+    def in_vain(self, wave: WaveRun) -> bool:
+        """Whether this turn of a polling loop changed nothing, in memory or of what the loop depends on."""
+        return wave.effects == self.effects and self.comes_back(wave)
+
+    def repeats(self, wave: WaveRun) -> bool:
+        """Whether this turn will be repeated for ever: what steers the loop is as it was, and that decides alone, or
+        memory is as it was too and nobody is left to change it."""
+        alone = wave.effects == self.effects and not wave.pending and not wave.polling
+        return (self.loop.sealed or alone) and self.comes_back(wave)
 
 
 def join(parts: list[LaneSet]) -> LaneSet:

@@ -314,7 +314,7 @@ class HazardTracker:
             winners = _winners(step.unit, lost, positions)
             return _same_bits(_take(new, positions), _take(new, winners)) & (start[positions] == start[winners])
 
-        return self.races.check(step, WRITE, winner_stamps, None, skip, same, suspicious=lost)
+        return self.races.check(step, WRITE, winner_stamps, None, skip, same, together=lost)
 
     def atomic(self, op: Atomic, memory: Memory, offset: Lanewise, width: int, lanes: LaneSet) -> None:
         """Lanes do an atomic; arguments as for `load`."""
@@ -370,7 +370,7 @@ class HazardTracker:
             missing |= shadow.unwritten(unit + step, self._wave_floor)
         if missing.any():
             which = np.broadcast_to(missing, (lanes.n,))
-            self.bounds.uninitialised(access.op, access.memory, lanes, which, unit)  # type: ignore[arg-type]
+            self.bounds.uninitialised(access.op, access.memory, lanes, which, unit)
 
     # --- events ------------------------------------------------------------------------------------------------
 

@@ -57,9 +57,11 @@ class NumericChecks:
         def build(entry: Entry) -> Hazard:
             block, thread = entry.facts["place"]
             exact, stored = entry.facts["exact"], entry.facts["stored"]
+            array = entry.facts["array"]
+            where = f"{array}, {_an(dtype.name)} array" if array else _an(dtype.name)
             text = (
-                f"{self.names.thread(thread)} of {self.names.block(block)} stores {exact:,} in {_an(dtype.name)}, "
-                f"which keeps only {stored:,}"
+                f"{self.names.thread(thread)} of {self.names.block(block)} stores {exact:,} in {where}, which keeps "
+                f"only {stored:,}"
             )
             wider = "uint64" if dtype.kind == "u" else "int64"
             advice = (
@@ -70,7 +72,7 @@ class NumericChecks:
             details = {"value": exact, "stored": stored, "dtype": dtype.name}
             return self.where.hazard(
                 "int_overflow", WARNING, line, text, advice,
-                count=entry.count, array=entry.facts["array"], block=block, threads=[thread], details=details,
+                count=entry.count, array=array, block=block, threads=[thread], details=details,
             )  # fmt: skip
 
         entry = self.ledger.add(("int_overflow", line, dtype.name), lanes.n, build)
@@ -80,8 +82,15 @@ class NumericChecks:
             stored = exact % (1 << bits)
             if dtype.kind == "i" and stored >= 1 << (bits - 1):
                 stored -= 1 << bits
-            array = self.names.array(op, "") or None
+            array = self.names.array(self._store_of(op) or op, "") or None
             entry.facts.update(place=self.where.thread(lanes, 0), exact=exact, stored=stored, array=array)
+
+    def _store_of(self, op: Alu | Store | Atomic) -> Store | Atomic | None:
+        """The store or atomic that a conversion is for."""
+        if not isinstance(op, Alu):
+            return op
+        later = (o for block in self.names.program.blocks for o in block.ops if isinstance(o, Store | Atomic))
+        return next((o for o in later if op.dst in o.src), None)
 
     def int_div(self, op: Alu, lanes: LaneSet) -> None:
         """These lanes divided an integer by zero."""

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from gpukit.machine.hazards_ledger import ERROR, NOTE, Entry, Hazard, Ledger, Names, spell
-from gpukit.machine.program import SHARED, Allocation
+from gpukit.machine.program import SHARED, Allocation, Atomic, Load, Store
 from gpukit.machine.shadow import Shadow, StampLayout
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
@@ -48,7 +48,7 @@ class Memory:
 class Access:
     """The access that runs now. `stamps` and `unit` have one entry per lane (`unit` one entry when uniform)."""
 
-    op: object
+    op: Load | Store | Atomic
     kind: str
     memory: Memory
     stamps: np.ndarray
@@ -70,6 +70,7 @@ class RaceFinder:
         self.names = names
         self.ledger = ledger
         self.ordered = ordered
+        self.collisions: set[tuple[int, int]] = set()  # (line, array) of stores that wrote one element twice at once
 
     def check(
         self,
@@ -79,20 +80,20 @@ class RaceFinder:
         old_time: np.ndarray | None,
         skip: np.ndarray | None = None,
         same_value: Callable[[np.ndarray], np.ndarray] | None = None,
-        suspicious: np.ndarray | None = None,
+        together: np.ndarray | None = None,
     ) -> np.ndarray | None:
         """Report the lanes whose earlier access `old` (stamps, one per lane or one for all) races with `access`.
 
         Args:
             skip: bool (n,), lanes to leave out; lanes reported here are added to it.
             same_value: positions -> whether both writes give the memory the same value.
-            suspicious: bool (n,), instead of asking the stamps.
+            together: bool (n,), the lanes that share their granule with another lane of the same store; asked instead
+                of the stamps.
 
         Returns:
             bool (n,) of the reported lanes, None when there is none.
         """
-        if suspicious is None:
-            suspicious = access.memory.shadow.order.unordered(old, access.stamps)
+        suspicious = access.memory.shadow.order.unordered(old, access.stamps) if together is None else together
         if skip is not None:
             suspicious = suspicious & ~skip
         positions = np.flatnonzero(suspicious)
@@ -108,6 +109,8 @@ class RaceFinder:
             if not positions.size:
                 return None
         same = np.zeros(positions.size, bool) if same_value is None else same_value(positions)
+        if together is not None:
+            self.collisions.add((access.op.line, access.memory.base))
         self._fold(access, old_kind, before, now, units, same)
         reported = np.zeros(access.stamps.size, bool)
         reported[positions] = True
@@ -139,7 +142,6 @@ class RaceFinder:
             entry = self.ledger.add(key, counts[number], partial(self._build, pair))
             facts = entry.facts
             facts["across_warps"] = facts.get("across_warps", False) or bool(across_warps[members].any())
-            facts.setdefault("kinds", set()).add(frozenset((old_kind, access.kind)))
             self._mark(facts, access.memory, units[members])
 
     def _mark(self, facts: dict, memory: Memory, units: np.ndarray) -> None:
@@ -172,7 +174,8 @@ class RaceFinder:
         )
         if pair.same_value:
             message += "; both write the same value, so the result does not depend on who is last"
-        advice = self._advice(pair, same_warp, old_line == now_line, entry.facts["kinds"])
+        collide = (indices[1], memory.base) in self.collisions
+        advice = self._advice(pair, same_warp, indices[0] == indices[1], collide)
         return Hazard(
             kind=pair.kind,
             severity=NOTE if pair.same_value else ERROR,
@@ -196,15 +199,15 @@ class RaceFinder:
             },
         )
 
-    def _advice(self, pair: _Pair, same_warp: bool, one_line: bool, seen: set[frozenset[str]]) -> str:
-        """The cure. `seen`: the kinds of access of all pairs that were folded into this hazard."""
+    def _advice(self, pair: _Pair, same_warp: bool, one_line: bool, collide: bool) -> str:
+        """The cure. `collide`: threads write one element in the same instruction, as `x += 1` by all of them does and
+        a stencil in place does not."""
         names = self.names
         kinds = {pair.old_kind, pair.access.kind}
         if pair.same_value:
             return "Let one thread write it, to say what you mean."
-        # Two threads that write the same element in one statement: `x += 1` from many threads, not a stencil in place.
-        collide = one_line and frozenset((WRITE,)) in seen
-        update = collide and frozenset((READ, WRITE)) in seen
+        update = one_line and collide and kinds == {READ, WRITE}
+        collide = one_line and (collide or kinds == {WRITE})
         if pair.interblock:
             if kinds == {ATOMIC, READ}:
                 return (
@@ -232,8 +235,9 @@ class RaceFinder:
             )
         barrier = names.syncwarp if same_warp else names.syncthreads
         if one_line:
-            return f"Read into a variable first, then {barrier}, then write" + (
-                ": the threads of a warp need not run in step." if same_warp else ", then the barrier again."
+            return (
+                f"In a loop, end every turn with {barrier}; within one turn, read into a variable first, then "
+                f"{barrier}, then write."
             )
         if same_warp:
             return (
