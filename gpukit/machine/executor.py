@@ -349,6 +349,8 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
                 if probe is not None and target not in probe.loop.blocks:
                     probe = None
                 if target <= block:  # a loop's next turn
+                    if partial and target in self.loops_with_barrier and n < self.alive:
+                        self.turn(target, lanes)
                     if probe is not None and probe.loop.header == target:
                         if probe.repeats(self):
                             self.endless(target, "nothing that this loop's condition depends on changes")

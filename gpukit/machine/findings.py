@@ -113,7 +113,9 @@ class _Finder:
                 nbytes = counters.get(f"global_{way}_bytes", 0)
                 if requests < SEEN_OFTEN:
                     continue
-                ideal = max(requests, nbytes / SECTOR_BYTES)
+                # The two halves of a complex number are two requests, and each of them skips every other word.
+                halves = 2 if any(op.dtype.kind == "c" for op in self._moves(line, way)) else 1
+                ideal = max(requests, halves * nbytes / SECTOR_BYTES)
                 if sectors < UNCOALESCED * ideal or sectors - ideal < TRAFFIC_SHARE * all_sectors:
                     continue
                 yield self._uncoalesced(line, way, requests, sectors, nbytes, ideal)
@@ -121,7 +123,7 @@ class _Finder:
     def _uncoalesced(
         self, line: int, way: str, requests: Number, sectors: Number, nbytes: Number, ideal: float
     ) -> Hazard:
-        ops = [op for op in self._accesses(line) if op.space != SHARED and isinstance(op, Load) == (way == "load")]
+        ops = self._moves(line, way)
         width = min((op.dtype.itemsize for op in ops), default=4)
         array = ", ".join(dict.fromkeys(self.names.array(op, "global memory") for op in ops)) or None
         lanes = nbytes / requests / width
@@ -178,6 +180,10 @@ class _Finder:
             advice = "Use an odd stride between lanes (1 is best), or pad the index: i + i // 32."
         details = {"way": way, "ways": ways, "extra_wavefronts": conflicts, "padded_shape": padded}
         return self._finding("bank_conflicts", line, text, advice, int(conflicts), array, details)
+
+    def _moves(self, line: int, way: str) -> list[Load | Store]:
+        """Loads or stores of a line that may go to global memory."""
+        return [op for op in self._accesses(line) if op.space != SHARED and isinstance(op, Load) == (way == "load")]
 
     def _accesses(self, line: int) -> list[Load | Store]:
         return [

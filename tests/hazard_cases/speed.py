@@ -135,6 +135,12 @@ def one_long_row(x, y):
     y[i] = k
 
 
+@clean(8, 128, lambda: (np.zeros(1024, np.complex64), np.zeros(1024, np.complex64)), fast=True)
+def complex_copy(x, y):
+    i = cuda.grid(1)
+    y[i] = 2 * x[i]
+
+
 @wrong(64, 8, lambda: (random(512), floats(512)), "low_lane_utilisation")
 def tiny_blocks(x, y):
     i = cuda.grid(1)
