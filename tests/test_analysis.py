@@ -12,6 +12,7 @@ from gpukit.machine.program import (
     LANE,
     UNIFORM,
     Alu,
+    Barrier,
     BasicBlock,
     Branch,
     Const,
@@ -132,3 +133,25 @@ def test_a_counter_inside_a_guard_stays_uniform_but_not_after_a_varying_loop():
         BasicBlock([]),
     ]
     assert levels_of(guarded, 4)[i] == UNIFORM
+
+
+def loop_with_a_way_out(inside):
+    """Block 1 loops by way of 3, whose end is `inside`, until lanes leave to 2, which stores and exits."""
+    return [
+        BasicBlock([], Jump(1)),
+        BasicBlock([], Branch(0, 2, 3, 0)),
+        BasicBlock([Special(1, "laneid", 0)], Exit()),
+        BasicBlock([], inside),
+    ]
+
+
+def test_what_is_done_on_the_way_out_of_a_loop_comes_after_it():
+    laid_out = analysis.lay_out(loop_with_a_way_out(Jump(1)))
+    assert laid_out[-1].ops
+    assert isinstance(laid_out[-1].end, Exit)
+
+
+def test_threads_that_leave_a_loop_are_gone_before_its_barrier():
+    laid_out = analysis.lay_out(loop_with_a_way_out(Barrier(1, 0)))
+    exits, barrier = ([isinstance(b.end, kind) for b in laid_out].index(True) for kind in (Exit, Barrier))
+    assert exits < barrier

@@ -34,7 +34,7 @@ def test_kernel(case: Case):
         assert hazard.lines and hazard.count > 0
 
 
-def test_every_table_is_there_and_every_mistake_has_a_cure_beside_it():
+def test_every_table_has_mistakes_and_cures():
     wrong = Counter(case.kernel.__module__ for case in CASES if case.kinds)
     clean = Counter(case.kernel.__module__ for case in CASES if not case.kinds)
     for module in MODULES:

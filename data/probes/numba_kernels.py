@@ -263,7 +263,7 @@ def leave_some_barriers(x, out, rounds):
     out[i] = x[299 - i]
 
 
-@launched("return out of two loops", 3, 100, lambda: (shuffled(300, 9), zeros(300), zeros(300)))
+@launched("merged: loads that an outer loop repeats", 3, 100, lambda: (shuffled(300, 9), zeros(300), zeros(300)))
 @cuda.jit
 def leave_two_loops(x, out, rest):
     i = cuda.grid(1)

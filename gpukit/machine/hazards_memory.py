@@ -77,11 +77,14 @@ class BoundsChecks:
                 inside = facts["inside"]
                 if inside:
                     text += f"; {plural(inside, 'such access')} would silently hit another element of the same array"
-                advice = (
-                    "Guard the access with `if i < n`"
-                    if len(shape) == 1
-                    else "Guard every axis: a thread is outside when i >= rows OR j >= columns"
-                ) + ", or correct the index."
+                if len(shape) == 1:
+                    advice = "Guard the access with `if i < n`, or correct the index."
+                elif len(facts["axes"]) == 1:
+                    advice = f"Guard axis {axis} (index < {shape[axis]}), or correct the index."
+                else:
+                    advice = (
+                        "Guard every axis: a thread is outside when i >= rows OR j >= columns, or correct the index."
+                    )
             return self.where.hazard(
                 word, ERROR, op.line, text, advice,
                 count=entry.count, array=array, index=first, block=block, threads=facts["threads"],
@@ -90,6 +93,8 @@ class BoundsChecks:
 
         entry = self._example((word, op.line, array), op, lanes, index, build)
         entry.facts["inside"] = entry.facts.get("inside", 0) + _inside(index, shape)
+        outside = {a for a, (i, n) in enumerate(zip(index, shape, strict=False)) if ((i < -n) | (i >= n)).any()}
+        entry.facts["axes"] = entry.facts.get("axes", set()) | outside
 
     def negative(self, op: MemoryOp, lanes: LaneSet, index: list[np.ndarray], shape: tuple[int, ...]) -> None:
         """Lanes with an index below zero, counted from the end as numba does."""

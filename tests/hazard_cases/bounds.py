@@ -33,7 +33,7 @@ def difference(x, y):
     "oob_global_read",
     also=("oob_global_write",),
 )
-def matmul_no_guard(A, B, Cc):
+def matmul_no_guard(A, B, C):
     sA = cuda.shared.array((16, 16), float32)
     sB = cuda.shared.array((16, 16), float32)
     x, y = cuda.grid(2)
@@ -47,11 +47,11 @@ def matmul_no_guard(A, B, Cc):
         for j in range(16):
             tmp += sA[ty, j] * sB[j, tx]
         cuda.syncthreads()
-    Cc[y, x] = tmp
+    C[y, x] = tmp
 
 
 @clean((2, 2), (16, 16), lambda: (random(20, 25), random(25, 30), floats(20, 30)), result=lambda a, b, c: {2: a @ b})
-def matmul_any_size(A, B, Cc):
+def matmul_any_size(A, B, C):
     sA = cuda.shared.array((16, 16), float32)
     sB = cuda.shared.array((16, 16), float32)
     x, y = cuda.grid(2)
@@ -67,8 +67,8 @@ def matmul_any_size(A, B, Cc):
         for j in range(16):
             tmp += sA[ty, j] * sB[j, tx]
         cuda.syncthreads()
-    if y < Cc.shape[0] and x < Cc.shape[1]:
-        Cc[y, x] = tmp
+    if y < C.shape[0] and x < C.shape[1]:
+        C[y, x] = tmp
 
 
 @wrong(2, 64, lambda: (random(128), floats(128)), "oob_shared", also=("uninit_shared_read",))

@@ -60,11 +60,11 @@ def shuffle_across_a_gap(x, o):
     o[t] = v
 
 
-def segsum_ref(k, v, o):
+def segment_sums(k, v, o):
     return {2: np.bincount(k, v, minlength=8)}
 
 
-@clean(1, 32, lambda: (np.sort(draw(8, 32)), random(32), floats(8)), result=segsum_ref)
+@clean(1, 32, lambda: (np.sort(draw(8, 32)), random(32), floats(8)), result=segment_sums)
 def segmented_sum(key, v, o):
     t = cuda.grid(1)
     lane = cuda.laneid
