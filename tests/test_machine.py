@@ -271,3 +271,17 @@ def outer_loop_without_end(x, out):
 def test_an_outer_loop_that_never_ends_is_stopped_in_time():
     with pytest.raises(gpukit.KernelDeadlock, match="nothing that this loop's condition depends on changes"):
         gpukit.launch(outer_loop_without_end, 1, 32, np.ones(9), np.zeros(9))
+
+
+@cuda.jit
+def votes_of_wide_numbers(out):
+    t = cuda.threadIdx.x
+    out[t, 0] = cuda.syncthreads_count(t * 2**32)
+    out[t, 1] = cuda.syncthreads_count(t)
+
+
+def test_a_barrier_counts_the_lower_half_of_its_predicate():
+    """As read on an H200: the intrinsic takes an int32."""
+    out = np.zeros((64, 2), np.int32)
+    gpukit.profile(votes_of_wide_numbers, 1, 64, out)
+    assert (out == [0, 63]).all()

@@ -39,7 +39,8 @@ def syncthreads(ev: Evaluator) -> Value:
 def _reducing_barrier(kind: str) -> None:
     @intrinsic(f"cuda.syncthreads_{kind}")
     def handler(ev: Evaluator, predicate: Value) -> Value:
-        result = ev.out.barrier(kind, _predicate(ev, predicate))
+        # The intrinsic takes an int32, so numba drops the upper half of an int64: 2**32 counts as false.
+        result = ev.out.barrier(kind, _predicate(ev, predicate, np.dtype(np.int32)))
         assert result is not None
         return result
 
@@ -48,10 +49,12 @@ for _kind in ("count", "and", "or"):
     _reducing_barrier(_kind)
 
 
-def _predicate(ev: Evaluator, value: Value) -> Scalar:
+def _predicate(ev: Evaluator, value: Value, taken_as: np.dtype | None = None) -> Scalar:
     number = ev.number(value, "a predicate")
     if number.dtype.kind not in "biu":
         ev.fail(f"a predicate must be an integer or a bool, not {number.dtype}: compare it first")
+    if taken_as is not None and number.dtype.itemsize > taken_as.itemsize:
+        number = ev.out.cast(number, taken_as)
     return ev.condition(number)
 
 
