@@ -77,7 +77,12 @@ class Addressing:
                     break
             elif not 0 <= i < n:
                 break
-            address = address + i * stride
+            step = i * stride
+            if isinstance(step, np.ndarray):
+                step += address  # in place: `step` is nobody else's
+                address = step
+            else:
+                address = address + step
         else:
             if place.offset:
                 address = address + place.offset

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from gpukit.machine.lanes import LaneSet, per_lane
+from gpukit.machine.memory import aligned
 from gpukit.machine.program import (
     LANE,
     LOCAL,
@@ -51,7 +52,7 @@ def count_sectors(address: np.ndarray | np.integer, width: int, lanes: LaneSet) 
         return (int(address[0]) + width - 1) // SECTOR_BYTES - first + 1
     sector = address >> 5
     # A lane whose bytes straddle a sector boundary touches every sector up to its last byte's.
-    if (address & (width - 1)).any() if width & (width - 1) == 0 and width <= SECTOR_BYTES else True:
+    if width > SECTOR_BYTES or not aligned(address, width):
         last = (address + (width - 1)) >> 5
         reach = int((last - sector).max())
         if reach:
@@ -98,8 +99,7 @@ def count_wavefronts(
         return lanes.n_warps, lanes.n_warps
     if not isinstance(address, np.ndarray):
         address = np.full(lanes.n, address, np.int64)
-    aligned = width in (1, 2, 4, 8, 16) and not (address & (width - 1)).any()
-    if not aligned:
+    if width > 16 or not aligned(address, width):
         return _wavefronts_of_words(address, width, lanes)
     group_bits = {8: 4, 16: 3}.get(width, 5)  # lanes of a phase: 2 ** group_bits
     unit = address >> max(2, width.bit_length() - 1)

@@ -6,9 +6,12 @@ the padding lanes never exist and are in no lane set. Threads are linearised x f
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import numpy as np
 
 WARP_SIZE = 32
+Index = TypeVar("Index", int, np.ndarray)
 
 
 class Geometry:
@@ -23,13 +26,13 @@ class Geometry:
         self.n_blocks = grid[0] * grid[1] * grid[2]
         self.padded = self.lanes_per_block != self.threads_per_block
 
-    def block_index(self, linear: int) -> tuple[int, int, int]:
-        """(x, y, z) of a linear block number."""
+    def block_index(self, linear: Index) -> tuple[Index, Index, Index]:
+        """(x, y, z) of a linear block number, or of an array of them."""
         gx, gy, _ = self.grid
         return linear % gx, linear // gx % gy, linear // (gx * gy)
 
-    def thread_index(self, linear: int) -> tuple[int, int, int]:
-        """(x, y, z) of a linear thread number inside its block."""
+    def thread_index(self, linear: Index) -> tuple[Index, Index, Index]:
+        """(x, y, z) of a linear thread number inside its block, or of an array of them."""
         bx, by, _ = self.block
         return linear % bx, linear // bx % by, linear // (bx * by)
 

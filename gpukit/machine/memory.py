@@ -17,6 +17,14 @@ ALIGNMENT = 256
 POISON = np.uint32(0x7FFDEAD1)
 
 
+def aligned(offset: np.ndarray | np.integer, size: int) -> bool:
+    """Whether all byte offsets (or addresses) are multiples of `size`, a power of two; False for other sizes."""
+    if size & (size - 1):
+        return False
+    bits = np.bitwise_or.reduce(offset) if isinstance(offset, np.ndarray) else offset
+    return not bits & (size - 1)
+
+
 class Segment:
     """Bytes that are read and written at byte offsets, as any dtype."""
 
@@ -37,7 +45,7 @@ class Segment:
     def read(self, offset: np.ndarray | np.integer, dtype: np.dtype) -> np.ndarray | np.generic:
         """Values at byte offsets (int64 (n,) or scalar)."""
         size = dtype.itemsize
-        if size & (size - 1) == 0 and not np.any(offset & (size - 1)):
+        if aligned(offset, size):
             return self.view(dtype)[offset >> (size.bit_length() - 1)]
         if not isinstance(offset, np.ndarray):
             return self.data[int(offset) : int(offset) + size].copy().view(dtype)[0]
@@ -46,7 +54,7 @@ class Segment:
     def write(self, offset: np.ndarray | np.integer, value: np.ndarray | np.generic, dtype: np.dtype) -> None:
         """Store; where lanes share an offset the last lane's value stays."""
         size = dtype.itemsize
-        if size & (size - 1) == 0 and not np.any(offset & (size - 1)):
+        if aligned(offset, size):
             self.view(dtype)[offset >> (size.bit_length() - 1)] = value
         elif not isinstance(offset, np.ndarray):
             self.data[int(offset) : int(offset) + size] = np.asarray(value, dtype).reshape(1).view(np.uint8)

@@ -38,43 +38,39 @@ class Surroundings:
             if name == "clock":
                 self.clock += 1
                 return dtype.type(self.clock)
-            raw = self._special_value(name)
-            value = self._special[key] = raw.astype(dtype) if isinstance(raw, np.ndarray) else dtype.type(raw)
+            value = self._special[key] = self._special_value(name, dtype)
         if isinstance(value, np.ndarray) and self.L.index is not None:
             return value[self.L.index]
         return value
 
-    def _special_value(self, name: str) -> np.ndarray | int:
-        geometry = self.wave.geometry
+    def _special_value(self, name: str, dtype: np.dtype) -> Lanewise:
+        """For all lanes of the wave. Made for one block, or once per block, then repeated: divisions are slow."""
+        geometry, n_blocks = self.wave.geometry, self.wave.n_blocks
         kind, _, axis = name.partition(".")
         place = "xyz".find(axis) if axis else 0
-        lanes = self.wave.all_lanes
+        thread = np.arange(geometry.lanes_per_block)
         match kind:
             case "ntid":
-                return geometry.block[place]
+                return dtype.type(geometry.block[place])
             case "nctaid":
-                return geometry.grid[place]
-            case "tid" if axis == "linear":
-                return lanes % geometry.lanes_per_block
-            case "tid":
-                if geometry.block[place] == 1:
-                    return 0
-                linear = lanes % geometry.lanes_per_block
-                return geometry.thread_index(linear)[place]  # type: ignore[arg-type]
+                return dtype.type(geometry.grid[place])
             case "ctaid":
-                if self.wave.n_blocks == 1:
-                    return geometry.block_index(self.wave.first_block)[place]
-                if geometry.grid[place] == 1:
-                    return 0
-                linear = lanes // geometry.lanes_per_block + self.wave.first_block
-                return geometry.block_index(linear)[place]  # type: ignore[arg-type]
+                block = geometry.block_index(np.arange(n_blocks) + self.wave.first_block)[place].astype(dtype)
+                same = n_blocks == 1 or geometry.grid[place] == 1
+                return block[0] if same else np.repeat(block, geometry.lanes_per_block)
+            case "tid" if axis != "linear" and geometry.block[place] == 1:
+                return dtype.type(0)
+            case "tid":
+                in_block = thread if axis == "linear" else geometry.thread_index(thread)[place]
             case "laneid":
-                return lanes & 31
+                in_block = thread & 31
             case "warpid":
-                return (lanes % geometry.lanes_per_block) >> 5
+                in_block = thread >> 5
             case "lanemask_lt":
-                return (np.int64(1) << (lanes & 31)) - 1
-        raise NotImplementedError(f"special register {name}")
+                in_block = (1 << (thread & 31)) - 1
+            case _:
+                raise NotImplementedError(f"special register {name}")
+        return np.tile(in_block.astype(dtype), n_blocks)
 
     def _active_mask(self) -> np.ndarray:
         return per_lane(self.L, active_bits(self.L))
