@@ -14,8 +14,8 @@ from gpukit.errors import GpukitError, InternalError, KernelHazard, LaunchError,
 from gpukit.gpus import find_gpu
 from gpukit.machine import executor
 from gpukit.machine.counters import summarise
-from gpukit.machine.findings import find
 from gpukit.machine.frontends import python as python_frontend
+from gpukit.machine.hazards.findings import find
 from gpukit.machine.memory import GlobalMemory
 from gpukit.machine.program import GridSync, Launch
 from gpukit.report import LineReport, Report

@@ -7,9 +7,9 @@ import json
 import numpy as np
 import pytest
 
-from gpukit.machine import findings
 from gpukit.machine.counters import Work
-from gpukit.machine.findings import find
+from gpukit.machine.hazards import findings
+from gpukit.machine.hazards.findings import find
 from gpukit.machine.program import (
     GLOBAL,
     GLOBAL_BASE,

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpukit.machine.hazards.shadow import THREAD_BITS
 from gpukit.machine.lanes import Geometry, LaneSet, Wave
-from gpukit.machine.shadow import THREAD_BITS
 
 _LANE_BITS = 24  # a point in time is instruction << 24 | lane: lanes of one atomic go one after another
 

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from gpukit.machine.analysis import defines, uses
-from gpukit.machine.hazards_ledger import (
+from gpukit.machine.hazards.ledger import (
     ERROR,
     MAX_THREADS,
     NOTE,
@@ -20,7 +20,7 @@ from gpukit.machine.hazards_ledger import (
     plural,
     spell,
 )
-from gpukit.machine.hazards_races import Memory
+from gpukit.machine.hazards.races import Memory
 from gpukit.machine.lanes import LaneSet
 from gpukit.machine.program import (
     GENERIC,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpukit.machine.hazards_ledger import ERROR, MAX_THREADS, WARNING, Entry, Hazard, Ledger, Names, Where, plural
+from gpukit.machine.hazards.ledger import ERROR, MAX_THREADS, WARNING, Entry, Hazard, Ledger, Names, Where, plural
 from gpukit.machine.lanes import LaneSet, Wave
 from gpukit.machine.program import GridSync, Terminator
 

@@ -2,9 +2,9 @@
 
 The tracker knows warps, lanes, barrier epochs and allocations, nothing of Python or PTX. What it decides:
 
-* `shadow` remembers who touched each granule last, `hazards_races` turns unordered pairs into race hazards,
-* `shadow_clocks` knows what syncwarp orders, `shadow_order` what fences and atomics order,
-* `hazards_memory`, `hazards_numeric` and `hazards_sync` hold the checks that need no history.
+* `shadow` remembers who touched each granule last, `races` turns unordered pairs into race hazards,
+* `clocks` knows what syncwarp orders, `release_order` what fences and atomics order,
+* `bounds_and_outputs`, `numeric` and `sync` hold the checks that need no history.
 
 Everything is folded by kind, lines and array; counts are exact, examples few.
 """
@@ -16,11 +16,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpukit.machine.hazards_ledger import ERROR, NOTE, Hazard, Ledger, Names, Where, plural, sorted_hazards
-from gpukit.machine.hazards_memory import AliasCheck, BoundsChecks, OutputCheck
-from gpukit.machine.hazards_numeric import NumericChecks
-from gpukit.machine.hazards_races import ATOMIC, READ, WRITE, Access, Memory, RaceFinder
-from gpukit.machine.hazards_sync import SyncChecks
+from gpukit.machine.hazards.bounds_and_outputs import AliasCheck, BoundsChecks, OutputCheck
+from gpukit.machine.hazards.clocks import WarpClocks
+from gpukit.machine.hazards.ledger import ERROR, NOTE, Hazard, Ledger, Names, Where, plural, sorted_hazards
+from gpukit.machine.hazards.numeric import NumericChecks
+from gpukit.machine.hazards.races import ATOMIC, READ, WRITE, Access, Memory, RaceFinder
+from gpukit.machine.hazards.release_order import ReleaseOrder
+from gpukit.machine.hazards.shadow import LastTwo, Order, Shadow, StampLayout
+from gpukit.machine.hazards.sync import SyncChecks
 from gpukit.machine.lanes import WARP_SIZE, Geometry, LaneSet, Wave
 from gpukit.machine.program import (
     GLOBAL,
@@ -39,9 +42,6 @@ from gpukit.machine.program import (
     Terminator,
     WarpSync,
 )
-from gpukit.machine.shadow import LastTwo, Order, Shadow, StampLayout
-from gpukit.machine.shadow_clocks import WarpClocks
-from gpukit.machine.shadow_order import ReleaseOrder
 
 __all__ = ["Hazard", "HazardTracker", "Memory"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpukit.machine.hazards_ledger import NOTE, WARNING, Entry, Hazard, Ledger, Names, Where, plural
+from gpukit.machine.hazards.ledger import NOTE, WARNING, Entry, Hazard, Ledger, Names, Where, plural
 from gpukit.machine.lanes import LaneSet
 from gpukit.machine.program import Alu, Atomic, Store
 

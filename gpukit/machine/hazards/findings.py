@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gpukit.machine.counters import Work
-from gpukit.machine.hazards_ledger import NOTE, Hazard, Names, sorted_hazards
+from gpukit.machine.hazards.ledger import NOTE, Hazard, Names, sorted_hazards
 from gpukit.machine.lanes import WARP_SIZE, Geometry
 from gpukit.machine.program import (
     SHARED,

@@ -8,9 +8,9 @@ from functools import partial
 
 import numpy as np
 
-from gpukit.machine.hazards_ledger import ERROR, NOTE, Entry, Hazard, Ledger, Names, spell
+from gpukit.machine.hazards.ledger import ERROR, NOTE, Entry, Hazard, Ledger, Names, spell
+from gpukit.machine.hazards.shadow import Shadow, StampLayout
 from gpukit.machine.program import SHARED, Allocation, Atomic, Load, Store
-from gpukit.machine.shadow import Shadow, StampLayout
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
 
