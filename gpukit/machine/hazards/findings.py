@@ -107,6 +107,7 @@ class _Finder:
         """Lines whose requests touch far more sectors than their bytes need."""
         all_sectors = sum(self.total.get(f"global_{way}_sectors", 0) for way in ("load", "store"))
         for line, counters in self.by_line.items():
+            scattered: dict[str, tuple[Number, Number, Number, float]] = {}
             for way in ("load", "store"):
                 requests = counters.get(f"global_{way}_requests", 0)
                 sectors = counters.get(f"global_{way}_sectors", 0)
@@ -118,14 +119,21 @@ class _Finder:
                 ideal = max(requests, halves * nbytes / SECTOR_BYTES)
                 if sectors < UNCOALESCED * ideal or sectors - ideal < TRAFFIC_SHARE * all_sectors:
                     continue
-                yield self._uncoalesced(line, way, requests, sectors, nbytes, ideal)
+                scattered[way] = (requests, sectors, nbytes, ideal)
+            if len(scattered) == 2 and self._arrays(line, "load") == self._arrays(line, "store"):
+                # `a[i] += v`: one mistake, told once.
+                requests, sectors, nbytes, ideal = (sum(pair) for pair in zip(*scattered.values(), strict=True))
+                yield self._uncoalesced(line, "load and store", requests, sectors, nbytes, ideal)
+            else:
+                for way, numbers in scattered.items():
+                    yield self._uncoalesced(line, way, *numbers)
 
     def _uncoalesced(
         self, line: int, way: str, requests: Number, sectors: Number, nbytes: Number, ideal: float
     ) -> Hazard:
         ops = self._moves(line, way)
         width = min((op.dtype.itemsize for op in ops), default=4)
-        array = ", ".join(dict.fromkeys(self.names.array(op, "global memory") for op in ops)) or None
+        array = self._arrays(line, way)
         lanes = nbytes / requests / width
         each, best = sectors / requests, ideal / requests
         stride: float | None = SECTOR_BYTES * each / max(1.0, lanes) / width
@@ -150,6 +158,10 @@ class _Finder:
             "wasted_sectors": sectors - ideal,
         }
         return self._finding("uncoalesced", line, text, advice, int(requests), array, details)
+
+    def _arrays(self, line: int, way: str) -> str | None:
+        """Names of the arrays in global memory that a line moves."""
+        return ", ".join(dict.fromkeys(self.names.array(op, "global memory") for op in self._moves(line, way))) or None
 
     def bank_conflicts(self) -> Iterator[Hazard]:
         """Lines whose lanes queue at the same shared-memory banks."""
@@ -182,8 +194,9 @@ class _Finder:
         return self._finding("bank_conflicts", line, text, advice, int(conflicts), array, details)
 
     def _moves(self, line: int, way: str) -> list[Load | Store]:
-        """Loads or stores of a line that may go to global memory."""
-        return [op for op in self._accesses(line) if op.space != SHARED and isinstance(op, Load) == (way == "load")]
+        """Loads or stores (`way`: "load", "store" or "load and store") of a line that may go to global memory."""
+        kinds = tuple(kind for kind in (Load, Store) if kind.__name__.lower() in way)
+        return [op for op in self._accesses(line) if op.space != SHARED and isinstance(op, kinds)]
 
     def _accesses(self, line: int) -> list[Load | Store]:
         return [
