@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 
 
 class GpukitError(Exception):
-    """Base of all gpukit errors. `file` and `line` are set where the place is known."""
+    """Base of all gpukit errors. `file` and `line` are set where the place is known; `kind` where the error stands for
+    a row of the table of hazards."""
+
+    kind: str | None = None
 
     def __init__(self, message: str, *, file: str | None = None, line: int | None = None):
         self.message = message
@@ -43,9 +46,13 @@ class KernelTypeError(GpukitError):
 class LaunchError(GpukitError):
     """The launch itself is wrong: block over 1,024 threads, an empty grid, too few arguments."""
 
+    kind = "launch_config"
+
 
 class KernelDeadlock(GpukitError):
     """The kernel does not end, or waits for something that cannot happen."""
+
+    kind = "deadlock"
 
 
 class KernelAssertion(GpukitError):

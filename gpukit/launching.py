@@ -151,16 +151,16 @@ def prepare(kernel: Any, grid: Shape, block: Shape, args: Sequence[Any], shared_
     total = made.program.static_shared_bytes + made.shared_bytes
     if total > MAX_SHARED_BYTES:
         raise LaunchError(
-            f"the kernel `{made.program.kernel_name}` asks for {total:,} bytes of shared memory a block; the largest "
-            f"GPUs have {MAX_SHARED_BYTES:,} (49,152 without opting in): use a smaller tile",
+            f"launch_config: the kernel `{made.program.kernel_name}` asks for {total:,} bytes of shared memory a "
+            f"block; the largest GPUs have {MAX_SHARED_BYTES:,} (49,152 without opting in): use a smaller tile",
             file=made.program.file,
         )
     n_blocks = grid3[0] * grid3[1] * grid3[2]
     cooperative = any(isinstance(b.end, GridSync) for b in made.program.blocks)
     if cooperative and n_blocks > MAX_RESIDENT_BLOCKS:
         raise LaunchError(
-            f"a grid-wide barrier needs all {n_blocks:,} blocks on the GPU at once; an H200 holds at most "
-            f"{MAX_RESIDENT_BLOCKS:,}: launch fewer blocks and loop over the data"
+            f"launch_config: a grid-wide barrier needs all {n_blocks:,} blocks on the GPU at once; an H200 holds at "
+            f"most {MAX_RESIDENT_BLOCKS:,}: launch fewer blocks and loop over the data"
         )
     return made
 
@@ -183,9 +183,12 @@ def _hint(item: object) -> str:
 def _check_shape(grid: tuple[int, int, int], block: tuple[int, int, int]) -> None:
     threads = block[0] * block[1] * block[2]
     if min(block) < 1:
-        raise LaunchError(f"the block {block} has no threads; every dimension must be at least 1")
+        raise LaunchError(f"launch_config: the block {block} has no threads; every dimension must be at least 1")
     if threads > MAX_THREADS:
-        raise LaunchError(f"the block {block} has {threads:,} threads; a block holds at most {MAX_THREADS:,}")
+        raise LaunchError(
+            f"launch_config: the block {block} has {threads:,} threads; a block holds at most {MAX_THREADS:,}: launch "
+            "more blocks of fewer threads"
+        )
     if min(grid) < 1:
         raise LaunchError(
             f"launch_config: the grid {grid} has no blocks, which a GPU refuses; for an empty input launch at least "
@@ -194,7 +197,7 @@ def _check_shape(grid: tuple[int, int, int], block: tuple[int, int, int]) -> Non
     for name, shape, limit in (("block", block, MAX_BLOCK), ("grid", grid, MAX_GRID)):
         for axis, size, most in zip("xyz", shape, limit, strict=True):
             if size > most:
-                raise LaunchError(f"the {name} {shape} is too large in {axis}: at most {most:,}")
+                raise LaunchError(f"launch_config: the {name} {shape} is too large in {axis}: at most {most:,}")
 
 
 def _report(made: Launch, result: executor.Run, hazards: bool, gpu: str | None, seconds: float) -> Report:
