@@ -148,7 +148,7 @@ class MemoryAccess(Addressing):
             keep = np.searchsorted(self.L.lanes, lanes.lanes)
             values = tuple(v[keep] if isinstance(v, np.ndarray) else v for v in values)
         self._count(slot, op.dtype.itemsize, space, address, lanes)
-        count = self.counts.access[slot]
+        count = self.counts.of(slot, space)
         count.contention = max(count.contention, max_lanes_on_one_address(address, lanes))
         if self.tracker is not None:
             self._track(op, space, address, offset, lanes)
@@ -194,7 +194,7 @@ class MemoryAccess(Addressing):
     # --- counts ------------------------------------------------------------------------------------------------
 
     def _count(self, slot: int, width: int, space: str, address: Lanewise, lanes: LaneSet) -> None:
-        count = self.counts.access[slot]
+        count = self.counts.of(slot, space)
         count.requests += lanes.n_warps
         count.bytes += lanes.n * width
         if space == GLOBAL and self.compiled.access[slot].dtype.kind == "c":

@@ -52,6 +52,8 @@ class Addressing:
         self.shared = Segment(poisoned(self.shared_bytes * wave.n_blocks))
         self.local = Segment(poisoned(self.local_bytes * wave.n_lanes))
         self.segments: dict[int, Segment] = {}
+        found = {a.base: a for a in launch.allocations if a is not None}
+        self._by_address = [found[base] for base in sorted(found)]  # all global memory
         self._asked: tuple = ()
         self._answer: tuple = ()
 
@@ -152,10 +154,13 @@ class Addressing:
     def _parts(
         self, slot: int, address: np.ndarray, lanes: LaneSet, homes: np.ndarray
     ) -> Iterator[tuple[LaneSet, np.ndarray]]:
-        """(lanes, addresses) for each memory. A warp's access is one request, however many memories it goes to."""
-        count = self.counts.access[slot]
-        parts = [(lanes.subset(homes == home), address[homes == home]) for home in np.unique(homes)]
-        count.requests -= sum(part.n_warps for part, _ in parts) - lanes.n_warps
+        """(lanes, addresses) for each memory. A warp's access to global memory is one request, however many arrays it
+        goes to."""
+        which = np.unique(homes)
+        parts = [(lanes.subset(homes == home), address[homes == home]) for home in which]
+        if (homes >= 0).any():
+            several = sum(part.n_warps for (part, _), home in zip(parts, which, strict=True) if home >= 0)
+            self.counts.of(slot, GLOBAL).requests -= several - lanes.subset(homes >= 0).n_warps
         yield from parts
 
     def _block_start(self, lanes: LaneSet) -> Lanewise:
@@ -171,11 +176,6 @@ class Addressing:
             return allocation
         low = int(address.min()) if isinstance(address, np.ndarray) else int(address)
         return next(a for a in self._by_address if a.base <= low < a.base + max(1, a.nbytes))
-
-    @property
-    def _by_address(self) -> list[Allocation]:
-        """All global memory, by ascending base."""
-        return sorted({a.base: a for a in self.launch.allocations if a is not None}.values(), key=lambda a: a.base)
 
     def _inside(self, op: Load | Store | Atomic, address: Lanewise) -> tuple[Lanewise, LaneSet | None]:
         """Raw addresses: keep the lanes whose bytes lie in memory that exists."""

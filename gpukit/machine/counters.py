@@ -187,7 +187,7 @@ def max_lanes_on_one_address(address: np.ndarray | np.integer, lanes: LaneSet) -
 
 
 class AccessCount:
-    """One load, store or atomic of the program: totals over the whole launch."""
+    """One load, store or atomic of the program in one memory space: totals over the whole launch."""
 
     __slots__ = ("bytes", "contention", "minimum", "requests", "units")
 
@@ -237,14 +237,21 @@ class Counts:
     block_lanes: list[int]
     divergent: list[int]
     barriers: list[int]
-    access: list[AccessCount]
+    access: list[dict[str, AccessCount]]  # by slot, then by space: a generic access may go to several
     work: Work = field(default_factory=lambda: Work())
 
     @classmethod
     def empty(cls, n_blocks: int, n_access: int) -> Counts:
         """Counts of a launch that has not begun."""
         zeros = [0] * n_blocks
-        return cls(zeros[:], zeros[:], zeros[:], zeros[:], [AccessCount() for _ in range(n_access)])
+        return cls(zeros[:], zeros[:], zeros[:], zeros[:], [{} for _ in range(n_access)])
+
+    def of(self, slot: int, space: str) -> AccessCount:
+        """The counts of an access in a space."""
+        by_space = self.access[slot]
+        if space not in by_space:
+            by_space[space] = AccessCount()
+        return by_space[space]
 
 
 # --- summary -------------------------------------------------------------------------------------------------------
@@ -281,18 +288,18 @@ def _empty() -> dict[str, int | float]:
     return {**dict.fromkeys(_ADDITIVE, 0), "atomic_max_contention": 0}
 
 
-def _add_access(into: dict, op: Load | Store | Atomic, count: AccessCount) -> None:
+def _add_access(into: dict, op: Load | Store | Atomic, space: str, count: AccessCount) -> None:
     if isinstance(op, Atomic):
-        kind = "shared_atomics" if op.space == SHARED else "global_atomics"
+        kind = "shared_atomics" if space == SHARED else "global_atomics"
         into[kind] += count.requests
-        if op.space != SHARED:
+        if space != SHARED:
             into["global_atomic_sectors"] += count.units
         into["atomic_max_contention"] = max(into["atomic_max_contention"], count.contention)
         return
     way = "load" if isinstance(op, Load) else "store"
-    if op.space == LOCAL:
+    if space == LOCAL:
         into[f"local_{way}_requests"] += count.requests
-    elif op.space == SHARED:
+    elif space == SHARED:
         into[f"shared_{way}_requests"] += count.requests
         into[f"shared_{way}_wavefronts"] += count.units
         into[f"shared_{way}_bank_conflicts"] += count.units - count.minimum
@@ -336,10 +343,9 @@ def summarise(
         warps, lanes = counts.block_warps[b], counts.block_lanes[b]
         for op in (*block.ops, block.end):
             if isinstance(op, (Load, Store, Atomic)):
-                access = counts.access[slot]
+                for space, count in counts.access[slot].items():
+                    _add_access(line_of(op), op, space, count)
                 slot += 1
-                if access.requests:
-                    _add_access(line_of(op), op, access)
             if not warps:
                 continue
             times = getattr(op, "count", 1 if isinstance(op, (Barrier, WarpSync, GridSync)) else 0)

@@ -184,6 +184,8 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         self.work = np.zeros(wave.n_lanes // 32, np.int64)  # warp instructions of each warp
         self.frames: list[dict[int, np.ndarray]] = []
         self.depth: np.ndarray | None = None
+        # Registers to restore, by the block a call returns to.
+        self.saved_at = {end.target: end.save for end in self.ends if isinstance(end, Call)}
 
     def _cost(self, ops: list[Op]) -> float:
         """Steps that one run of a block counts for."""
@@ -502,11 +504,6 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
                     self.assign(register, part, frame[register][part.lanes])
                 self.push(block, part)
         self.activate(lanes)  # the compact values are out of date
-
-    @property
-    def saved_at(self) -> dict[int, tuple[int, ...]]:
-        """Registers to restore, by the block a call returns to."""
-        return {end.target: end.save for end in self.ends if isinstance(end, Call)}
 
 
 _RETURN_TO = -1

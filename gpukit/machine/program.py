@@ -334,7 +334,6 @@ class Program:
     local_bytes: int = 0
     level: str = "source"  # or "compiled"
     source: list[SourceLine] = field(default_factory=list)  # the lines a report shows, in order
-    function_lines: dict[str, tuple[str, int]] = field(default_factory=dict)
     compiled: dict = field(default_factory=dict, repr=False, compare=False)  # codegen's cache, one entry per mode
 
 

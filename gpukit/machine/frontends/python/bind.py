@@ -288,7 +288,6 @@ def _assemble(source: Source, compiler: Compiler, builder: Builder, parameters: 
         static_shared_bytes=shared,
         local_bytes=memory.local_bytes,
         source=list(lines.values()),
-        function_lines={s.name: (s.file, s.first_line) for s in own},
     )
 
     def renumber(value: Value) -> Value:

@@ -57,10 +57,6 @@ class Source:
     hidden: bool = False  # a function of the library: its operations belong to the line that calls it
     identity: int = field(default_factory=lambda: next(_identities))
 
-    @property
-    def last_line(self) -> int:
-        return self.tree.end_lineno or self.first_line
-
 
 def of(kernel: object) -> Source:
     """The source of whatever may be launched or called: a function, a dispatcher around one, a loaded Source.
