@@ -155,3 +155,24 @@ def test_threads_that_leave_a_loop_are_gone_before_its_barrier():
     laid_out = analysis.lay_out(loop_with_a_way_out(Barrier(1, 0)))
     exits, barrier = ([isinstance(b.end, kind) for b in laid_out].index(True) for kind in (Exit, Barrier))
     assert exits < barrier
+
+
+def branch_before_a_barrier(after_the_other_way):
+    """Lanes go from block 0 to a barrier in 1, or by way of 3 to 4. `after_the_other_way` is the end of block 4."""
+    return [
+        BasicBlock([Special(0, "laneid", 0)], Branch(0, 1, 3, 0)),
+        BasicBlock([], Barrier(2, 0)),
+        BasicBlock([Special(1, "laneid", 0)], Exit()),
+        BasicBlock([Special(1, "tid.x", 0)], Jump(4)),
+        BasicBlock([Special(1, "tid.y", 0)], after_the_other_way),
+    ]
+
+
+def test_lanes_that_return_apart_from_the_others_go_before_a_barrier():
+    laid_out = analysis.lay_out(branch_before_a_barrier(Exit()))
+    assert [isinstance(b.end, Barrier) for b in laid_out].index(True) == 3
+
+
+def test_an_arm_that_meets_the_barriers_arm_again_keeps_its_place():
+    laid_out = analysis.lay_out(branch_before_a_barrier(Jump(2)))
+    assert [isinstance(b.end, Barrier) for b in laid_out].index(True) == 1

@@ -413,3 +413,15 @@ def test_an_error_of_a_launch_shows_no_inner_frames():
         cuda.jit(lambda x: None)[1, 2000](np.zeros(1))
     modules = [entry.path.name for entry in caught.traceback]
     assert modules == ["test_facade.py", "dispatcher.py", "dispatcher.py"]
+
+
+def test_record_types_of_an_installed_numba_in_a_signature():
+    numba = pytest.importorskip("numba")
+    point = np.dtype([("mass", "f4"), ("at", "f8", (2, 3)), ("cell", [("row", "i4"), ("col", "i2")])], align=True)
+    declared = signatures.parse(numba.void(numba.from_dtype(point), numba.from_dtype(point)[:]))
+    assert declared.args[0].numpy_dtype == declared.args[1].dtype.numpy_dtype == point
+
+
+def test_a_raw_pointer_in_a_signature_is_refused_with_what_to_do():
+    with pytest.raises(gpukit.GpukitError, match=r"raw pointer uint8\*.*array instead"):
+        types.as_dtype(types.CPointer(types.uint8))

@@ -349,6 +349,52 @@ def test_loops_over_arrays_tuples_enumerate_and_zip():
     assert out.tolist() == [10, 20, 46, 20, 10, 110, 7, 4]
 
 
+def test_list_displays_that_are_only_looped_over_or_searched_are_tuples():
+    def kernel(out):
+        i = cuda.threadIdx.x
+        for step in [1, 10, i]:
+            out[i] += step
+        if i in [0, 2] and i not in [2]:
+            out[i] += 100
+        if 0 < i in [1, 3]:
+            out[i] += 1000
+
+    assert results(kernel, n=4, block=4).tolist() == [111, 1012, 13, 1014]
+
+
+def test_a_tuple_of_tuples_may_be_indexed_by_a_value():
+    neighbours = ((1, 0.5), (0, 0.25), (2, 2.0))
+
+    def kernel(out):
+        i = cuda.threadIdx.x
+        place, weight = neighbours[i]
+        out[i] = 10 * place + weight + neighbours[i - 1][0]
+
+    assert results(kernel, n=3, block=3, dtype=np.float64).tolist() == [12.5, 1.25, 22.0]
+
+
+def test_a_tuple_of_tuples_of_unlike_length_is_not_indexed_by_a_value():
+    rows = ((1, 2), (3,))
+
+    def kernel(out):
+        out[0] = rows[cuda.threadIdx.x][0]
+
+    with pytest.raises(GpukitError, match="differ in length"):
+        results(kernel, n=1, block=1)
+
+
+def test_a_launch_inside_a_kernel_is_refused_as_such():
+    @cuda.jit
+    def child(out):
+        out[0] = 1
+
+    def kernel(out):
+        child[1, 32](out)
+
+    with pytest.raises(GpukitError, match="a kernel cannot launch another: launch function `child` from the host"):
+        results(kernel, n=1, block=1)
+
+
 def test_values_carried_round_a_loop_do_not_clobber_each_other():
     def kernel(out):
         a, b = 0, 1
@@ -735,6 +781,26 @@ def test_device_arrays_may_be_strided_and_share_their_owner():
     assert data.copy_to_host()[0] == 5
 
 
+def test_a_device_array_that_a_kernel_names_is_shared_and_not_copied():
+    table = cuda.to_device(np.arange(8))
+    column, count = table[1::2], cuda.to_device(np.zeros((), np.int64))
+
+    def kernel(out):
+        i = cuda.grid(1)
+        out[i] = column[i]
+        column[i] = -1
+        cuda.atomic.add(count, (), 1)
+
+    out = np.zeros(4, np.int64)
+    run(kernel, 1, 4, out)
+    assert out.tolist() == [1, 3, 5, 7]
+    assert table.copy_to_host().tolist() == [0, -1, 2, -1, 4, -1, 6, -1]
+    table.copy_to_device(np.arange(8) * 10)
+    run(kernel, 1, 4, out)
+    assert out.tolist() == [10, 30, 50, 70]
+    assert count.copy_to_host() == 8
+
+
 @pytest.mark.parametrize(
     ("argument", "error", "words"),
     [
@@ -964,7 +1030,8 @@ def refused(body, *args, tmp_path):
         ("return x[0]", "cannot return"),
         ("kernel(x)", "cannot call itself"),
         ("cuda.shared.array(x.size, np.float32)", "when the kernel is compiled"),
-        ("cuda.shared.array(10**9, np.float32)", "larger than a block"),
+        ("cuda.shared.array(49_153, np.int8)", "a block can have 49,152"),
+        ("np.random.rand()", "numba.cuda.random"),
         ("cuda.local.array(10**9, np.float32)", "larger than a thread"),
         ("cuda.shared.array(4, np.float99)", "dtype"),
         ("cuda.grid(x[0])", "constant 1, 2 or 3"),
@@ -1336,3 +1403,16 @@ def test_a_value_that_one_side_of_a_branch_changes_is_kept_for_the_other():
         out[i] = a
 
     assert results(kernel, 5, n=4, block=4).tolist() == [5, 4, 4, 4]
+
+
+@pytest.mark.parametrize(
+    ("kernel", "meant"),
+    [
+        (lambda x: x[cuda.threadidx.x], "cuda.threadIdx"),
+        (lambda x: cuda.syncthread(), "cuda.syncthreads"),
+        (lambda x: cuda.atomic.ad(x, 0, 1), "cuda.atomic.add"),
+    ],
+)
+def test_a_misspelled_name_is_told_the_right_one(kernel, meant):
+    with pytest.raises(GpukitError, match=f"did you mean `{meant}`"):
+        launch(kernel, 1, 1, np.zeros(4))

@@ -9,6 +9,7 @@ from numba import float32, int32
 import gpukit
 from gpukit import cuda
 from gpukit.machine import executor
+from gpukit.machine.lanes import Geometry, LaneSet, Wave
 
 
 @cuda.jit
@@ -285,3 +286,102 @@ def test_a_barrier_counts_the_lower_half_of_its_predicate():
     out = np.zeros((64, 2), np.int32)
     gpukit.profile(votes_of_wide_numbers, 1, 64, out)
     assert (out == [0, 63]).all()
+
+
+@cuda.jit
+def last_element_in_one_arm(x, out, n):
+    i = cuda.grid(1)
+    if i >= 10:
+        last = x[-1]
+        if n > 0:
+            out[i] = last
+        if i > 15:
+            out[i] += last
+
+
+@pytest.mark.parametrize("threads", [64, 50])
+def test_a_negative_index_of_all_lanes_loads_one_value(threads):
+    out = np.zeros(threads)
+    gpukit.profile(last_element_in_one_arm, 1, threads, np.arange(40.0), out, 1)
+    assert (out == 39 * (1 * (np.arange(threads) >= 10) + (np.arange(threads) > 15))).all()
+
+
+@cuda.jit
+def half_warps_hand_over(flag, out):
+    t = cuda.threadIdx.x
+    quarter = t >> 3
+    if quarter == 0:
+        cuda.syncwarp(0xFFFF)
+        if t == 0:
+            cuda.threadfence()
+            cuda.atomic.exch(flag, 0, 1)
+    elif quarter == 2:
+        cuda.syncwarp(0xFFFF0000)
+    elif quarter == 1:
+        cuda.syncwarp(0xFFFF)
+    else:
+        while cuda.atomic.add(flag, 0, 0) == 0:
+            pass
+        cuda.syncwarp(0xFFFF0000)
+    out[t] = quarter
+
+
+def test_groups_of_a_warp_with_their_own_masks_do_not_wait_for_each_other():
+    out = np.zeros(32, np.int64)
+    report = gpukit.profile(half_warps_hand_over, 1, 32, np.zeros(1, np.int32), out)
+    assert (out == np.arange(32) >> 3).all()
+    assert not [h for h in report.hazards if h.severity != "note"]
+
+
+@cuda.jit
+def wait_for_the_clock(out):
+    start = cuda.clock64()
+    if cuda.threadIdx.x < 5:
+        while cuda.clock64() - start < 5000:
+            pass
+    out[cuda.threadIdx.x] = 1
+
+
+def test_waiting_for_the_clock_has_an_end():
+    out = np.zeros(32)
+    gpukit.profile(wait_for_the_clock, 1, 32, out)
+    assert (out == 1).all()
+
+
+@cuda.jit(device=True)
+def larger(p, q):
+    if p > q:
+        return p
+    return q
+
+
+@cuda.jit
+def early_return_with_a_call(x, out):
+    t = cuda.threadIdx.x
+    tile = cuda.shared.array(64, int32)
+    if x[t] < 8:
+        out[t] = larger(x[t], 3)
+        return
+    tile[t] = x[t]
+    cuda.syncthreads()
+    out[t] = tile[t]
+
+
+def test_a_thread_that_returns_by_branches_of_its_own_is_gone_before_the_barrier():
+    out = np.zeros(64, np.int32)
+    report = gpukit.profile(early_return_with_a_call, 1, 64, np.arange(64, dtype=np.int32), out)
+    assert [h.kind for h in report.hazards if h.severity != "note"] == ["barrier_with_exited_threads"]
+    assert (out == np.maximum(np.arange(64), np.where(np.arange(64) < 8, 3, 0))).all()
+
+
+def test_a_joined_set_descends_from_no_set_that_lacks_some_of_its_lanes():
+    wave = Wave(Geometry((1, 1, 1), (32, 1, 1)), 0, 1)
+
+    def some(*lanes):
+        return np.isin(np.arange(8), lanes)
+
+    one = LaneSet(wave, np.arange(0, 8), wave.everyone)
+    other = LaneSet(wave, np.arange(8, 16), wave.everyone)
+    mixed = executor.join([one.subset(some(0, 1)), other.subset(some(0, 1))])
+    together = executor.join([mixed, one.subset(some(2, 3, 4, 5))])
+    assert together.lanes.tolist() == [0, 1, 2, 3, 4, 5, 8, 9]

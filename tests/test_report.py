@@ -175,6 +175,20 @@ def test_stores_alone_are_judged_without_load_efficiency():
     assert asked(naive(counters=counters))["Coalesced?"].state == answers.OK
 
 
+@pytest.mark.parametrize(
+    ("sectors", "nbytes", "verdict"),
+    [
+        (800, 25_600, "yes"),  # 8-byte elements side by side
+        (400, 12_790, "yes"),  # the array ends inside its last sector
+        (800, 12_800, "not fully"),  # every other 4-byte element
+    ],
+)
+def test_sectors_are_judged_by_the_bytes_they_serve(sectors, nbytes, verdict):
+    counters = {"global_load_requests": 100, "global_load_sectors": sectors, "global_load_bytes": nbytes}
+    report = naive(counters=counters | {"load_efficiency": nbytes / (32 * sectors)})
+    assert asked(report)["Coalesced?"].verdict == verdict
+
+
 def test_bytes_that_several_lanes_read_are_not_more_than_all():
     counters = {"global_load_requests": 8, "global_load_sectors": 8, "load_efficiency": 8.0}
     assert (

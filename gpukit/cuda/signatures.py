@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+import numpy as np
+
 from gpukit.cuda import types
 from gpukit.cuda.errors import KernelTypeError, SignatureError
 from gpukit.cuda.types import Array, Number, Signature, Type
@@ -50,9 +52,27 @@ def _as_type(value: Any) -> Type:
     if _is_foreign(value):
         if hasattr(value, "ndim") and hasattr(value, "layout"):
             return Array(_as_type(value.dtype), value.ndim, value.layout, readonly=not value.mutable)
+        if hasattr(value, "members") and hasattr(value, "offset"):
+            return types.from_dtype(_record_dtype(value))
         if str(value) in types.SCALARS or str(value) == "none":
             return types.SCALARS.get(str(value), types.none)
     raise KernelTypeError(f"a signature lists types, but {value!r} is a {type(value).__name__}")
+
+
+def _record_dtype(record: Any) -> np.dtype:
+    """The NumPy dtype of an installed numba's record type."""
+    names = [name for name, _ in record.members]
+    formats: list[Any] = []
+    for _, member in record.members:
+        if hasattr(member, "members"):
+            formats.append(_record_dtype(member))
+        elif hasattr(member, "shape"):  # an array inside the record
+            formats.append((np.dtype(str(member.dtype)), tuple(member.shape)))
+        else:
+            formats.append(np.dtype(str(member)))
+    offsets = [record.offset(name) for name in names]
+    layout: Any = {"names": names, "formats": formats, "offsets": offsets, "itemsize": record.size}
+    return np.dtype(layout, align=bool(record.aligned))
 
 
 def _evaluate(node: ast.expr) -> Any:

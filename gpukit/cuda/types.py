@@ -305,6 +305,8 @@ def from_dtype(dtype: Any) -> Type:
 def as_dtype(type_: Any) -> np.dtype:
     """The NumPy dtype of a type."""
     dtype = getattr(type_, "numpy_dtype", None)
+    if isinstance(type_, CPointer):
+        raise KernelTypeError(f"a kernel cannot take the raw pointer {type_} here: declare and pass an array instead")
     if dtype is None:
         raise KernelTypeError(f"the type {type_} has no NumPy dtype")
     return dtype

@@ -116,11 +116,13 @@ class Addressing:
                 self.tracker.negative_index(op, self.L.subset(negative), [i[negative] for i in axes], _plain(shape))
             if outside.any():
                 self.tracker.out_of_bounds(op, self.L.subset(outside), [i[outside] for i in axes], _plain(shape), kind)
+        if outside.all():
+            return address, None
+        if not any(isinstance(o, np.ndarray) for o in (base, *index, *shape, *strides)):
+            return address[0], self.L  # one element for all: what is loaded must be one value too
         if not outside.any():
             return address, self.L
         keep = ~outside
-        if not keep.any():
-            return address, None
         return address[keep], self.L.subset(keep)
 
     # --- addresses ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ operand that varies, and definitions that meet (or outlive a loop) under a branc
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 
 from gpukit.machine.program import (
@@ -181,24 +181,48 @@ def lay_out(blocks: list[BasicBlock]) -> list[BasicBlock]:
     # What lanes do on their way out of a loop they do together, after it: so does hardware. Not so where lanes wait for
     # each other inside: a thread that returns from there must be gone before a barrier counts it in.
     waiting = {h for h, body in loops.items() if any(isinstance(blocks[b].end, _WAITS) for b in body)}
+    pred: dict[int, set[int]] = {b: set() for b in alive}
+    for b in alive:
+        for nxt in succ[b]:
+            pred[nxt].add(b)
     for b in alive:
         if isinstance(blocks[b].end, Exit):
-            sources = {a for a in alive if b in succ[a]}
             for header in waiting:
-                if sources and sources <= loops[header]:
+                if pred[b] and pred[b] <= loops[header]:
                     loops[header].add(b)
 
-    order = _order_region(alive, 0, succ, loops)
+    waits = {b for b in alive if isinstance(blocks[b].end, _WAITS)}
+    before_wait = _spread(waits, pred)
+    for b in waits:
+        after = _spread({b}, succ)
+        before_wait |= _spread(after, pred) - after
+    order = _order_region(alive, 0, succ, loops, before_wait)
     new = {old: i for i, old in enumerate(order)}
     return [BasicBlock(blocks[old].ops, _redirect(blocks[old].end, new)) for old in order]
 
 
+def _spread(targets: set[int], edges: Mapping[int, Iterable[int]]) -> set[int]:
+    """`targets` and all that is reached from them along `edges` (successors or predecessors)."""
+    found = set(targets)
+    stack = list(targets)
+    while stack:
+        new = set(edges[stack.pop()]) - found
+        found |= new
+        stack.extend(new)
+    return found
+
+
 def _order_region(
-    region: set[int], entry: int, succ: dict[int, tuple[int, ...]], loops: dict[int, set[int]]
+    region: set[int],
+    entry: int,
+    succ: dict[int, tuple[int, ...]],
+    loops: dict[int, set[int]],
+    before_wait: set[int],
 ) -> list[int]:
     """Topological order of a region (a loop's body or the whole program) with inner loops kept together.
 
-    Ties go to the source order, which keeps listings readable.
+    Ties go to blocks outside `before_wait`: a thread that returns there, apart from the others, must be gone before a
+    barrier counts it in. Then to the source order, which keeps listings readable.
     """
     inner = {h: body for h, body in loops.items() if h in region and h != entry and body <= region}
     outermost = {h: body for h, body in inner.items() if not any(h in b for o, b in inner.items() if o != h)}
@@ -212,21 +236,21 @@ def _order_region(
             if nxt in region and nxt != entry and a != c and c not in edges[a]:
                 edges[a].add(c)
                 waiting[c] += 1
-    ready = [n for n in nodes if waiting[n] == 0]
+    ready = [(n in before_wait, n) for n in nodes if waiting[n] == 0]
     heapq.heapify(ready)
     order: list[int] = []
     left = set(nodes)
     while left:
         # An irreducible graph (no front end makes one) has no free node: take the first in source order.
-        node = heapq.heappop(ready) if ready else min(left)
+        node = heapq.heappop(ready)[1] if ready else min(left)
         if node not in left:
             continue
         left.discard(node)
-        order.extend(_order_region(outermost[node], node, succ, loops) if node in outermost else [node])
+        order.extend(_order_region(outermost[node], node, succ, loops, set()) if node in outermost else [node])
         for nxt in edges[node]:
             waiting[nxt] -= 1
             if waiting[nxt] == 0:
-                heapq.heappush(ready, nxt)
+                heapq.heappush(ready, (nxt in before_wait, nxt))
     return order
 
 

@@ -418,7 +418,12 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
     def resume_polling(self) -> None:
         """Every other lane has had its turn: look again, unless nothing has changed since the last look."""
         self.flush()
-        state = (self.effects, self.alive, [(block, *self._steering(block, lanes)) for block, lanes in self.polling])
+        state = (
+            self.effects,
+            self.clock,
+            self.alive,
+            [(block, *self._steering(block, lanes)) for block, lanes in self.polling],
+        )
         if state == self._polled:
             block, lanes = self.polling[0]
             self.activate(lanes)
@@ -516,6 +521,7 @@ class _Turn:
         self.loop = loop
         self.lanes = wave.L
         self.effects = wave.effects
+        self.clock = wave.clock
         self.values = self._values(wave)
 
     def _values(self, wave: WaveRun) -> list[np.ndarray | np.generic]:
@@ -534,8 +540,8 @@ class _Turn:
 
     def repeats(self, wave: WaveRun) -> bool:
         """Whether this turn will be repeated for ever: what steers the loop is as it was, and that decides alone, or
-        memory is as it was too and nobody is left to change it."""
-        alone = wave.effects == self.effects and not wave.pending and not wave.polling
+        memory is as it was too, nobody is left to change it, and nobody looks at the clock."""
+        alone = (wave.effects, wave.clock) == (self.effects, self.clock) and not wave.pending and not wave.polling
         return (self.loop.sealed or alone) and self.comes_back(wave)
 
 
@@ -546,9 +552,9 @@ def join(parts: list[LaneSet]) -> LaneSet:
         return parts[0]
     total = sum(part.n for part in parts)
     ancestor = parts[0].parent
-    while ancestor is not None and ancestor.n < total:
+    while ancestor is not None and (ancestor.n < total or not all(_descends(part, ancestor) for part in parts)):
         ancestor = ancestor.parent
-    if ancestor is not None and ancestor.n == total and all(_descends(part, ancestor) for part in parts):
+    if ancestor is not None and ancestor.n == total:
         return ancestor
     wave = parts[0].wave
     index = np.sort(np.concatenate([part.lanes for part in parts]))

@@ -239,8 +239,7 @@ class Waiting:
         compact = tuple(np.broadcast_to(np.asarray(o), (lanes.n,)) for o in operands)
         alive = per_lane(lanes, self.alive_bits()[lanes.warps[lanes.warp_starts]])
         parked = Parked(lanes, block, compact, alive)
-        # Whole warps wait or go: a warp's lanes that are here may belong to different masks.
-        waits = per_lane(lanes, np.bitwise_or.reduceat(absent, lanes.warp_starts)) != 0
+        waits = held_back(lanes, compact[0], absent)
         if not waits.all():
             self.go_on([parked.part(~waits)])
         self.at_warp_sync.append(parked.part(waits))
@@ -261,14 +260,12 @@ class Waiting:
         for kind in dict.fromkeys(self.kind_of(p) for p in self.at_warp_sync):
             peers = [p for p in self.at_warp_sync if self.kind_of(p) == kind]
             together = merged(self.wave, peers)
-            waits = per_lane(
-                together.lanes,
-                np.bitwise_or.reduceat(self.awaited(together.lanes, together.operands[0]), together.lanes.warp_starts),
-            )
-            if (waits != 0).all():
+            mask = together.operands[0]
+            waits = held_back(together.lanes, mask, self.awaited(together.lanes, mask))
+            if waits.all():
                 continue
             ready = np.zeros(self.wave.n_lanes, bool)
-            ready[together.lanes.lanes[waits == 0]] = True
+            ready[together.lanes.lanes[~waits]] = True
             self.at_warp_sync = [p for p in self.at_warp_sync if self.kind_of(p) != kind]
             for p in peers:
                 rest = ~ready[p.lanes.lanes]
@@ -346,6 +343,20 @@ class Waiting:
             self.open_barriers(present, left_behind=True)
             return True
         return False
+
+
+def held_back(lanes: LaneSet, mask: np.ndarray, absent: np.ndarray) -> np.ndarray:
+    """Which lanes of a warp synchronisation must wait (bool (n,)): those that name an absent lane, or one that itself
+    must wait. Groups of a warp with masks of their own wait and go apart from each other."""
+    named = mask.astype(np.uint32)
+    own = np.uint32(1) << (lanes.lanes & 31).astype(np.uint32)
+    waits = absent != 0
+    while True:
+        held = np.bitwise_or.reduceat(np.where(waits, own, np.uint32(0)), lanes.warp_starts)
+        more = waits | (per_lane(lanes, held) & named != 0)
+        if (more == waits).all():
+            return waits
+        waits = more
 
 
 def merged(wave: Wave, parts: list[Parked]) -> Parked:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gpukit.gpus import DEFAULT_GPU, WARP_SIZE, find_gpu
+from gpukit.machine.counters import SECTOR_BYTES
 from gpukit.report.model import LineReport, Report
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 OK, INFO, LOOK = "ok", "info", "look"
 
 IDEAL_SECTORS_PER_REQUEST = 4  # 32 lanes x 4 bytes side by side
+FULLY_USED = 0.99  # the last sector of an array is seldom full
 
 # Why a line that a "look" answer points at deserves the look.
 COMPLAINTS = {
@@ -98,12 +100,13 @@ def _parallelism(report: Report, gpu: str) -> Answer:
 
 def _coalescing(report: Report) -> Answer | None:
     parts: list[str] = []
-    worst = 0.0
+    few = True
     for what in ("load", "store"):
         requests = report.counters.get(f"global_{what}_requests", 0)
         if requests:
             each = report.counters[f"global_{what}_sectors"] / requests
-            worst = max(worst, each)
+            needed = report.counters.get(f"global_{what}_bytes", 0) / SECTOR_BYTES / requests  # 8 for 8-byte elements
+            few = few and FULLY_USED * each <= max(needed, IDEAL_SECTORS_PER_REQUEST)
             parts.append(f"{each:.1f} sectors per {what} request" if not parts else f"{each:.1f} per {what}")
     if not parts:
         return None
@@ -116,8 +119,7 @@ def _coalescing(report: Report) -> Answer | None:
     place, found = _worst(report, ("uncoalesced",), sectors)
     if found:
         return Answer("Coalesced?", "no", ", ".join(parts), LOOK, place)
-    fully_used = efficiency is None or efficiency >= 1
-    if fully_used and worst <= IDEAL_SECTORS_PER_REQUEST:
+    if few and (efficiency is None or efficiency >= FULLY_USED):
         return Answer("Coalesced?", "yes", ", ".join(parts), OK)
     return Answer("Coalesced?", "not fully", ", ".join(parts), INFO)
 

@@ -91,6 +91,12 @@ def halo_before_the_tile(x, y):
     y[i] = s[t] - s[t - 1]
 
 
+@wrong(1, 32, lambda: (random(32), floats(32)), "negative_index")
+def share_of_the_last(x, y):
+    i = cuda.grid(1)
+    y[i] = x[i] / x[-1]
+
+
 @wrong(2, 64, lambda: (random(128), floats(128)), "uninit_shared_read")
 def halo_not_loaded(x, y):
     s = cuda.shared.array(66, float32)

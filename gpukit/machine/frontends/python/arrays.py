@@ -63,16 +63,19 @@ def contiguous_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 
 
 def freeze(ev: Evaluator, value: ConstantArray) -> Array:
-    """The array argument that a global or closure array of the host becomes: read-only, with a known shape."""
+    """The array that a global or closure array becomes, of known shape: a read-only copy of one of the host, a device
+    array itself."""
     memory = ev.out.memory
     if value.data.dtype.hasobject or value.data.dtype.kind in "SUO" or not value.data.dtype.isnative:
         ev.fail(f"the array `{value.name}` has dtype {value.data.dtype}, which a kernel cannot read")
     if id(value.data) not in memory.constants:
-        copy = np.array(value.data, order="K" if value.data.flags.forc else "C")
-        copy.flags.writeable = False
-        dtype = memory_dtype(copy.dtype)
-        root = Root(value.name or "constant array", GLOBAL, dtype, dtype.itemsize, nbytes=copy.nbytes)
-        memory.constants[id(value.data)] = (memory.add(root), copy, value.data)
+        bound = value.data
+        if not value.shared:
+            bound = np.array(value.data, order="K" if value.data.flags.forc else "C")
+            bound.flags.writeable = False
+        dtype = memory_dtype(bound.dtype)
+        root = Root(value.name or "constant array", GLOBAL, dtype, dtype.itemsize, nbytes=bound.nbytes)
+        memory.constants[id(value.data)] = (memory.add(root), bound, value.data)
     root_number, data, _ = memory.constants[id(value.data)]
     return Array(
         memory_dtype(data.dtype),
@@ -83,7 +86,7 @@ def freeze(ev: Evaluator, value: ConstantArray) -> Array:
         root_number,
         value.name or "constant array",
         layout_of(data),
-        readonly=True,
+        readonly=not value.shared,
     )
 
 

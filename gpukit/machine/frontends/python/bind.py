@@ -187,7 +187,7 @@ class Compiled:
     """A kernel ready for any launch with its argument types.
 
     `parameters` are the kernel's parameters as values whose registers the launch fills; `bases` and `extents` are the
-    registers of frozen and dynamic shared arrays, by root; `frozen` the host arrays compiled into the kernel.
+    registers of frozen and dynamic shared arrays, by root; `frozen` the arrays compiled into the kernel.
     """
 
     program: Program
@@ -415,7 +415,7 @@ class _Filler:
         """Frozen arrays, and what dynamic shared memory depends on."""
         program = self.compiled.program
         for root, array in self.compiled.frozen.items():
-            allocation = self.memory.allocate(array, name=program.roots[root].name)
+            allocation = self.memory.allocate(array, owner=_owner(array), name=program.roots[root].name)
             self.allocations[root] = allocation
             if root in self.compiled.bases:
                 self.registers[self.compiled.bases[root]] = np.int64(self.memory.address_of(array, allocation))

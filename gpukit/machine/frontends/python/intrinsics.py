@@ -49,6 +49,10 @@ ADVICE = {
                      "ones_like", "full_like", "asarray", "copy", "concatenate", "stack", "identity", "eye")
     },
     **{f"builtins.{name}": _GROW for name in ("list", "dict", "set", "frozenset", "bytearray", "sorted")},
+    **{
+        f"numpy.random.{name}": "NumPy's random numbers are for the host: in a kernel use `numba.cuda.random`"
+        for name in ("rand", "randn", "random", "uniform", "normal", "randint", "choice")
+    },
     "builtins.sum": "`sum` over an array is not available in a kernel: write the loop",
     "builtins.input": "a kernel cannot read input: pass the value as an argument",
     "builtins.open": "a kernel cannot open files: read the data on the host and pass an array",
@@ -57,7 +61,7 @@ ADVICE = {
     "cuda.device_array": _ALLOCATE,
 }  # fmt: skip
 
-MAX_SHARED_BYTES = 227 * 1024  # what one block can have on any GPU up to Hopper and Blackwell
+MAX_STATIC_SHARED_BYTES = 48 * 1024  # per block, on every GPU: only dynamic shared memory can be more
 MAX_LOCAL_BYTES = 512 * 1024  # per thread, CUDA's limit
 
 
@@ -147,16 +151,18 @@ def _declare(
     memory = ev.out.memory
     dynamic = space == SHARED and extents == (0,)
     nbytes = int(np.prod([int(n) for n in extents], dtype=object)) * itemsize
-    limit = MAX_SHARED_BYTES if space == SHARED else MAX_LOCAL_BYTES
-    if nbytes > limit:
-        ev.fail(
-            f"{what} of {nbytes:,} bytes is larger than a {'block' if space == SHARED else 'thread'} can have "
-            f"({limit:,} bytes)"
-        )
+    if space != SHARED and nbytes > MAX_LOCAL_BYTES:
+        ev.fail(f"{what} of {nbytes:,} bytes is larger than a thread can have ({MAX_LOCAL_BYTES:,} bytes)")
     key = (space, ev.scope, site, extents, element, vector)
     if key not in memory.by_place:
         used = memory.shared_bytes if space == SHARED else memory.local_bytes
         offset = 0 if dynamic else -(-used // align) * align
+        if space == SHARED and offset + nbytes > MAX_STATIC_SHARED_BYTES:
+            ev.fail(
+                f"the shared arrays of the kernel have {offset + nbytes:,} bytes with this one, and a block can have "
+                f"{MAX_STATIC_SHARED_BYTES:,}: use a smaller tile, or `cuda.shared.array(0, dtype)` and ask for its "
+                "bytes at the launch"
+            )
         name = f"{space} array"
         root = Root(name, space, element, element.itemsize, offset, nbytes, dynamic, written=False, read=False)
         memory.by_place[key] = memory.add(root)

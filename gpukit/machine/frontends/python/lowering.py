@@ -103,6 +103,17 @@ def _assigned(node: ast.AST) -> set[str]:
     return names
 
 
+def _frozen(node: ast.expr) -> ast.expr:
+    """What Python compiles for a list display that nothing can change or keep, as in `for k in [1, 2]`: a tuple."""
+    if isinstance(node, ast.List) and not any(isinstance(element, ast.Starred) for element in node.elts):
+        return ast.copy_location(ast.Tuple(node.elts, node.ctx), node)
+    return node
+
+
+def _searched(op: ast.cmpop, node: ast.expr) -> ast.expr:
+    return _frozen(node) if isinstance(op, ast.In | ast.NotIn) else node
+
+
 def _mentioned(node: ast.AST) -> list[str]:
     return list(dict.fromkeys(child.id for child in ast.walk(node) if isinstance(child, ast.Name)))
 
@@ -302,7 +313,7 @@ class _Lowerer:
 
     def stmt_For(self, node: ast.For) -> None:
         key = (node.lineno, node.col_offset)
-        iterable = self.ssa.emit("iter", (self.expr(node.iter),), node.iter.lineno, key)
+        iterable = self.ssa.emit("iter", (self.expr(_frozen(node.iter)),), node.iter.lineno, key)
         if key in self.unroll:
             self._unrolled(node, iterable, self.unroll[key])
             return
@@ -450,7 +461,7 @@ class _Lowerer:
 
     def expr_Compare(self, node: ast.Compare) -> int:
         if len(node.ops) == 1:
-            left, right = self.expr(node.left), self.expr(node.comparators[0])
+            left, right = self.expr(node.left), self.expr(_searched(node.ops[0], node.comparators[0]))
             return self.ssa.emit("compare", (left, right), node.lineno, OPERATORS[type(node.ops[0])])
         return self._as_value(node)
 
@@ -527,7 +538,7 @@ class _Lowerer:
         elif isinstance(node, ast.Compare) and len(node.ops) > 1:
             left = self.expr(node.left)
             for position, (op, comparator) in enumerate(zip(node.ops, node.comparators, strict=True)):
-                right = self.expr(comparator)
+                right = self.expr(_searched(op, comparator))
                 holds = self.ssa.emit("compare", (left, right), comparator.lineno, OPERATORS[type(op)])
                 truth = self.ssa.emit("truth", (holds,), comparator.lineno)
                 last = position == len(node.ops) - 1

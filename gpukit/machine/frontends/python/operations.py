@@ -28,7 +28,7 @@ from gpukit.machine.frontends.python import (
 )
 from gpukit.machine.frontends.python.builder import Typist
 from gpukit.machine.frontends.python.cfg import Instruction
-from gpukit.machine.frontends.python.source import Source, materialise, meaning
+from gpukit.machine.frontends.python.source import DeviceArray, Source, materialise, meaning
 from gpukit.machine.frontends.python.symbols import Name, Unknown
 from gpukit.machine.frontends.python.values import (
     BOOL,
@@ -159,6 +159,8 @@ class Evaluator:
             return Tuple(items, fields, type(found).__name__)
         if isinstance(found, np.ndarray):
             return ConstantArray(found, name)
+        if isinstance(found, DeviceArray):
+            return ConstantArray(found.memory, name, shared=True)
         if isinstance(found, Source):
             return FunctionValue(found, defaults=tuple(self.lift(d, name) for d in found.defaults))
         if isinstance(found, python_types.ModuleType | symbols.Namespace):
@@ -333,7 +335,7 @@ class Evaluator:
         return items[position]
 
     def as_array(self, value: Value) -> Array | None:
-        """The array a value is, with a host array frozen into the kernel."""
+        """The array a value is, with one that the kernel names bound into it."""
         if isinstance(value, ConstantArray):
             return arrays.freeze(self, value)
         return value if isinstance(value, Array) else None
@@ -350,6 +352,11 @@ class Evaluator:
             if 0 <= int(index.constant) < len(names):
                 return arrays.field(self, container, names[int(index.constant)])
         array = self.as_array(container)
+        if array is None and isinstance(container, FunctionValue) and isinstance(index, Tuple):
+            self.fail(
+                f"a kernel cannot launch another: launch {container.describe()} from the host, or call it as a device "
+                "function, without [grid, block]"
+            )
         if array is None:
             hint = " (call it with parentheses)" if isinstance(container, FunctionValue | Symbol | Method) else ""
             self.fail(f"{container.describe()} cannot be indexed{hint}")
@@ -375,16 +382,29 @@ class Evaluator:
             if not -count <= place < count:
                 self.fail(f"the tuple has {count} items, index {place} is outside")
             return container.items[place]
-        if not count or not all(isinstance(item, Scalar) for item in container.items):
-            self.fail("a tuple whose items are not numbers of one type can be indexed with constants only")
-        dtype = container.items[0].leaves[0].dtype
-        if any(item.leaves[0].dtype != dtype for item in container.items):
-            self.fail("a tuple whose items differ in type can be indexed with constants only")
         position = self.out.cast(position, np.dtype(np.int64))
-        result = container.items[0].leaves[0]
-        for place in range(1, count):
-            here = self.out.alu(f"(({{0}} == {place}) | ({{0}} == {place - count}))", (position,), BOOL)
-            result = self.out.select(here, container.items[place].leaves[0], result)
+        chosen = [
+            self.out.alu(f"(({{0}} == {place}) | ({{0}} == {place - count}))", (position,), BOOL)
+            for place in range(1, count)
+        ]
+        return self._chosen(container.items, chosen)
+
+    def _chosen(self, items: Sequence[Value], chosen: list[Scalar]) -> Value:
+        """The item whose flag is set, the first where none is. `chosen` has a flag for every item but the first."""
+        rows = [item for item in items if isinstance(item, Tuple)]
+        if rows and len(rows) == len(items):
+            first = rows[0]
+            if any(len(row.items) != len(first.items) for row in rows):
+                self.fail("a tuple whose items differ in length can be indexed with constants only")
+            columns = zip(*(row.items for row in rows), strict=True)
+            return Tuple(tuple(self._chosen(column, chosen) for column in columns), first.names, first.kind)
+        if not items or not all(isinstance(item, Scalar) for item in items):
+            self.fail("a tuple whose items are not numbers of one type can be indexed with constants only")
+        result = items[0].leaves[0]
+        if any(item.leaves[0].dtype != result.dtype for item in items):
+            self.fail("a tuple whose items differ in type can be indexed with constants only")
+        for here, item in zip(chosen, items[1:], strict=True):
+            result = self.out.select(here, item.leaves[0], result)
         return result
 
     def on_setitem(self, _: object, container: Value, index: Value, value: Value) -> Value:
@@ -450,6 +470,10 @@ class Evaluator:
             if name not in ("x", "y", "z"):
                 self.fail(f"`{last}` has x, y and z, no `{name}`")
             return self.out.special(f"{SPECIAL_AXES[last]}.{name}", INT32)
+        if symbol.name == "cuda" and name not in SPECIAL_AXES:
+            axes = next((known for known in SPECIAL_AXES if known.lower() == name.lower()), None)
+            if axes is not None:
+                self.fail(f"`cuda` has no `{name}`: did you mean `cuda.{axes}`?")
         return self.named(f"{symbol.name}.{name}")
 
     def _scalar_attribute(self, value: Scalar, name: str) -> Value:
@@ -560,8 +584,8 @@ class Evaluator:
         """The entry of `functions` under that name, applied."""
         function = functions.lookup(name)
         if function is None:
-            advice = intrinsics.ADVICE.get(name) or f"`{name.removeprefix('builtins.')}` is not available in a kernel"
-            self.refuse(advice)
+            unknown = f"`{registry.shown(name)}` is not available in a kernel{registry.suggestion(name)}"
+            self.refuse(intrinsics.ADVICE.get(name) or unknown)
         if keywords:
             self.fail(f"`{name.removeprefix('builtins.')}` takes no keyword arguments in a kernel")
         outputs = [value for value in args if isinstance(value, Array)]

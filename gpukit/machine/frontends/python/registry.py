@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -47,3 +48,11 @@ def call(
 def shown(name: str) -> str:
     """A canonical name as the user wrote it."""
     return name.removeprefix("builtins.")
+
+
+def suggestion(name: str) -> str:
+    """What to append for a name close to that of an intrinsic of the same module, or nothing."""
+    package, _, last = name.rpartition(".")
+    known = [other for home, _, other in (handler.rpartition(".") for handler in HANDLERS) if home == package]
+    close = difflib.get_close_matches(last, known, n=1, cutoff=0.75)
+    return f": did you mean `{shown(f'{package}.{close[0]}')}`?" if close else ""

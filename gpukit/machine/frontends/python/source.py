@@ -268,9 +268,16 @@ def _cuda_names(function: python_types.FunctionType) -> set[str]:
     return {"cuda"} if "cuda" in function.__code__.co_names else set()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class DeviceArray:
+    """The memory of a device array: a kernel that names one shares it, where it copies a host array."""
+
+    memory: np.ndarray
+
+
 _CONSTANTS = (
     *(bool, int, float, complex, str, bytes, enum.Enum, np.generic, np.dtype),
-    *(Source, Name, Unknown, symbols.Namespace),
+    *(Source, Name, Unknown, DeviceArray, symbols.Namespace),
 )
 
 
@@ -301,9 +308,9 @@ def meaning(value: object) -> object:
     lazy = _unwrap(value)
     if lazy is not None:
         return lazy
-    array = getattr(type(value), "__gpukit_array__", None)
-    if array is not None:
-        return value.__gpukit_array__  # type: ignore[attr-defined]
+    array = getattr(value, "__gpukit_array__", None) if symbols.belongs(type(value).__module__ or "") else None
+    if isinstance(array, np.ndarray):
+        return DeviceArray(array)
     dtype = _numba_dtype(value)
     if dtype is not None:
         return dtype

@@ -336,10 +336,11 @@ class Record(Value):
 
 @dataclass(frozen=True, slots=True)
 class ConstantArray(Value):
-    """A NumPy array of the host, frozen into the kernel."""
+    """An array of the program's that a kernel names: one of the host is copied into it, a device array is shared."""
 
     data: np.ndarray
     name: str = ""
+    shared: bool = False
 
     @property
     def form(self) -> tuple:
