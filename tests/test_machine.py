@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from numba import float32, int32
@@ -385,3 +387,25 @@ def test_a_joined_set_descends_from_no_set_that_lacks_some_of_its_lanes():
     mixed = executor.join([one.subset(some(0, 1)), other.subset(some(0, 1))])
     together = executor.join([mixed, one.subset(some(2, 3, 4, 5))])
     assert together.lanes.tolist() == [0, 1, 2, 3, 4, 5, 8, 9]
+
+
+@cuda.jit
+def triangle(out):
+    i = cuda.grid(1)
+    total = 0
+    for j in range(i):
+        total += j
+    out[i] = total
+
+
+def test_lanes_that_leave_a_loop_one_by_one_do_not_fill_memory():
+    out = np.zeros(4096, np.int64)
+    tracemalloc.start()
+    try:
+        report = gpukit.profile(triangle, 16, 256, out, hazards=False)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (out == [i * (i - 1) // 2 for i in range(4096)]).all()
+    assert report.counters["global_store_requests"] == 128
+    assert peak < 30e6

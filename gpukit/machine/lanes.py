@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 WARP_SIZE = 32
+MAX_ANCESTORS = 32
 Index = TypeVar("Index", int, np.ndarray)
 
 
@@ -66,13 +67,15 @@ class LaneSet:
     `parent` is the set this one was split from: when all the parts meet again the parent is taken back.
     """
 
-    __slots__ = ("_starts", "_warps", "index", "n", "parent", "wave")
+    __slots__ = ("_starts", "_warps", "depth", "index", "n", "parent", "wave")
 
     def __init__(self, wave: Wave, index: np.ndarray | None, parent: LaneSet | None = None):
         self.wave = wave
         self.index = index
         self.n = wave.n_lanes if index is None else index.size
-        self.parent = parent
+        # A loop that lanes leave one by one makes a long line of ancestors: keep only the oldest, or they fill memory.
+        self.parent = parent.parent if parent is not None and parent.depth >= MAX_ANCESTORS else parent
+        self.depth: int = 0 if self.parent is None else self.parent.depth + 1
         self._warps: np.ndarray | None = None
         self._starts: np.ndarray | None = None
 
