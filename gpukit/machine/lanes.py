@@ -74,7 +74,8 @@ class LaneSet:
         self.index = index
         self.n = wave.n_lanes if index is None else index.size
         # A loop that lanes leave one by one makes a long line of ancestors: keep only the oldest, or they fill memory.
-        self.parent = parent.parent if parent is not None and parent.depth >= MAX_ANCESTORS else parent
+        far = parent is not None and parent.depth >= MAX_ANCESTORS
+        self.parent: LaneSet | None = parent.parent if parent is not None and far else parent
         self.depth: int = 0 if self.parent is None else self.parent.depth + 1
         self._warps: np.ndarray | None = None
         self._starts: np.ndarray | None = None
