@@ -75,9 +75,7 @@ class MemoryAccess(Addressing):
         if (homes := self._homes(op, address)) is not None:
             whole = np.zeros(self.L.n, op.dtype)
             for part, there in self._parts(slot, address, lanes, homes):
-                whole[np.searchsorted(self.L.lanes, part.lanes)] = self._compact(
-                    self._load(op, slot, there, part), part
-                )
+                whole[self._positions(part)] = self._compact(self._load(op, slot, there, part), part)
             return whole
         segment, offset, space = self._locate(op, address, lanes)
         value = segment.read(offset, op.dtype)
@@ -96,7 +94,7 @@ class MemoryAccess(Addressing):
             whole = [np.zeros(self.L.n, op.dtype) for _ in op.dst]
             for part, there in self._parts(slot, address, lanes, homes):
                 for column, value in zip(whole, self._load_vector(op, slot, there, part), strict=True):
-                    column[np.searchsorted(self.L.lanes, part.lanes)] = self._compact(value, part)
+                    column[self._positions(part)] = self._compact(value, part)
             return tuple(whole)
         segment, offset, space = self._locate(op, address, lanes)
         size = op.dtype.itemsize
@@ -117,8 +115,7 @@ class MemoryAccess(Addressing):
             return
         segment, offset, space = self._locate(op, address, lanes)
         if lanes is not self.L:
-            keep = np.searchsorted(self.L.lanes, lanes.lanes)
-            values = tuple(v[keep] if isinstance(v, np.ndarray) else v for v in values)
+            values = tuple(self._compact(v, lanes) for v in values)
         size = op.dtype.itemsize
         self._count(slot, size * len(values), space, address, lanes)
         if self.tracker is not None:
@@ -141,12 +138,11 @@ class MemoryAccess(Addressing):
             whole = np.zeros(self.L.n, op.dtype)
             for part, there in self._parts(slot, address, lanes, homes):
                 found = self._atomic(op, slot, values, there, part)
-                whole[np.searchsorted(self.L.lanes, part.lanes)] = self._compact(found, part)
+                whole[self._positions(part)] = self._compact(found, part)
             return whole
         segment, offset, space = self._locate(op, address, lanes)
         if lanes is not self.L:
-            keep = np.searchsorted(self.L.lanes, lanes.lanes)
-            values = tuple(v[keep] if isinstance(v, np.ndarray) else v for v in values)
+            values = tuple(self._compact(v, lanes) for v in values)
         self._count(slot, op.dtype.itemsize, space, address, lanes)
         count = self.counts.of(slot, space)
         count.contention = max(count.contention, max_lanes_on_one_address(address, lanes))
@@ -181,15 +177,19 @@ class MemoryAccess(Addressing):
             exact = old[wrapped].astype(object) + (value[wrapped].astype(object) * (1 if op.action == "add" else -1))
             self.tracker.narrow(op, lanes.subset(wrapped), exact, op.dtype)
 
+    def _positions(self, part: LaneSet) -> np.ndarray:
+        """Where the lanes of a subset stand among the current lanes."""
+        return np.searchsorted(self.L.lanes, part.lanes)
+
     def _scatter(self, value: Lanewise, lanes: LaneSet, dtype: np.dtype) -> np.ndarray:
         """Values of a subset as a compact vector of the current lanes, zero elsewhere."""
         whole = np.zeros(self.L.n, dtype)
-        whole[np.searchsorted(self.L.lanes, lanes.lanes)] = value
+        whole[self._positions(lanes)] = value
         return whole
 
     def _compact(self, value: Lanewise, part: LaneSet) -> Lanewise:
         """Of a value for the current lanes, those of a subset."""
-        return value[np.searchsorted(self.L.lanes, part.lanes)] if isinstance(value, np.ndarray) else value
+        return value[self._positions(part)] if isinstance(value, np.ndarray) else value
 
     # --- counts ------------------------------------------------------------------------------------------------
 

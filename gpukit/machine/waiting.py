@@ -167,12 +167,9 @@ class Waiting:
             end = self.ends[parked.block]
             assert isinstance(end, Barrier | GridSync)
             if isinstance(end, Barrier) and end.reduce is not None and end.dst is not None:
-                peers = [p for p in going if p.operands]
-                values = np.concatenate([p.operands[0] for p in peers])
-                order = np.argsort(np.concatenate([p.lanes.lanes for p in peers]), kind="stable")
-                everyone = LaneSet(self.wave, np.sort(np.concatenate([p.lanes.lanes for p in peers])))
-                result = self.reduced(end.reduce, everyone, values[order])
-                self.assign(end.dst, parked.lanes, result[np.searchsorted(everyone.lanes, parked.lanes.lanes)])
+                peers = merged(self.wave, [p for p in going if p.operands])
+                result = self.reduced(end.reduce, peers.lanes, peers.operands[0])
+                self.assign(end.dst, parked.lanes, result[np.searchsorted(peers.lanes.lanes, parked.lanes.lanes)])
             self.push(end.target, parked.lanes)
 
     def turn(self, header: int, lanes: LaneSet) -> None:
