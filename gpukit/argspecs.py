@@ -1,27 +1,50 @@
 """Kernel arguments written on a command line.
 
-    [NAME=] 42 | 1.5 | true | float32(1.5) | @FILE.npy | DTYPE[SIZE, ...][:FILL]
+    [NAME=] 42 | 1.5 | true | float32(1.5) | @FILE.npy | [DTYPE][SIZE, ...][:FILL]
 
-where FILL is zeros (the default), ones, arange, random, random(SEED) or full(NUMBER).
+where FILL is zeros (the default), ones, arange, random, random(SEED) or full(NUMBER). A C++ kernel's parameters have
+types, so numbers take those and an array's DTYPE may be left out; a Python kernel is compiled for what it is given.
 """
 
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpukit import cpptypes
 from gpukit.errors import LaunchError
 
+if TYPE_CHECKING:
+    from gpukit.compilers.signatures import Parameter
+
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_ARRAY = re.compile(r"(\w+)\[([^\]]*)\](?::(\w+)(?:\(([^)]*)\))?)?")
+_ARRAY = re.compile(r"(\w*)\[([^\]]*)\](?::(\w+)(?:\(([^)]*)\))?)?")
 _TYPED = re.compile(r"([A-Za-z]\w*)\(([^)]*)\)")
 _RANDOM_INTEGERS = 100  # random integers are below this, so that they fit every dtype and sums stay readable
 
 
+@dataclass(frozen=True, slots=True)
+class Untyped:
+    """An array written without a dtype, such as [1024]:ones: the kernel's parameter decides it."""
+
+    text: str
+    shape: str
+    fill: str | None
+    parameter: str | None
+
+    def of(self, dtype: str) -> np.ndarray:
+        """The array of this dtype."""
+        return _array(f"{dtype}{self.text}", dtype, self.shape, self.fill, self.parameter)
+
+
 def parse(spec: str) -> tuple[str | None, object]:
-    """One `--arg` as (parameter name or None, value). Arrays are NumPy arrays, numbers Python or NumPy scalars.
+    """One `--arg` as (parameter name or None, value). Arrays are NumPy arrays (or `Untyped`), numbers Python or NumPy
+    scalars.
 
     Raises:
         LaunchError: the text does not follow the grammar, or the array cannot be made.
@@ -63,11 +86,94 @@ def arrange(
     return [values[name] for name in parameters]
 
 
+# --- types -----------------------------------------------------------------------------------------------------------
+
+
+def for_python(values: Sequence[object], parameters: Sequence[str]) -> list[object]:
+    """Values for a Python kernel, whose parameters have no types.
+
+    Raises:
+        LaunchError: an array has no dtype.
+    """
+    for value, name in zip(values, parameters, strict=True):
+        if isinstance(value, Untyped):
+            raise LaunchError(f"{name}={value.text}: write the array's dtype, such as {name}=float32{value.text}.")
+    return list(values)
+
+
+def for_cpp(values: Sequence[object], parameters: Sequence[Parameter]) -> list[object]:
+    """Values as the types of a C++ kernel's parameters.
+
+    Numbers get the parameter's type, arrays without a dtype what the pointer points to. A type that only the compiler
+    knows (a structure, a template's T) takes what is given.
+
+    Raises:
+        LaunchError: a value that does not fit its parameter.
+    """
+    return [_for_parameter(value, parameter) for value, parameter in zip(values, parameters, strict=True)]
+
+
+def _for_parameter(value: object, parameter: Parameter) -> object:
+    name, what = parameter.name, f"{parameter.name} is a {parameter.type}"
+    if parameter.pointer:
+        pointed = cpptypes.element(parameter.type)
+        dtype = pointed[0].name if pointed else None
+        if isinstance(value, Untyped):
+            if dtype is None:
+                raise LaunchError(f"{what}: write the array's dtype, such as {name}=float32{value.text}.")
+            value = value.of(dtype)
+        if not isinstance(value, np.ndarray):
+            raise LaunchError(f"{what}, so it takes an array, such as {name}={dtype or 'float32'}[1024]; got {value}.")
+        if pointed and value.dtype != pointed[0]:
+            raise LaunchError(f"{what}, so it takes an array of {dtype}; got one of {value.dtype}.")
+        if pointed and value.size % pointed[1]:
+            raise LaunchError(f"{what}: {value.size:,} values of {dtype} are no whole number of them.")
+        return value
+    if isinstance(value, np.ndarray | Untyped):
+        raise LaunchError(f"{what}, so it takes a number, such as {name}=1024; got an array.")
+    wanted = cpptypes.scalar(parameter.type)
+    if wanted is None:
+        return value
+    if isinstance(value, np.generic) and value.dtype != wanted:
+        raise LaunchError(f"{what}; got a {value.dtype}.")
+    return _exactly(value, wanted, what)
+
+
+def _exactly(value: object, dtype: np.dtype, what: str) -> np.generic:
+    """A number as `dtype`, which must hold it: integers exactly, floats rounded."""
+    try:
+        with np.errstate(over="ignore"):
+            found = dtype.type(value)
+    except (OverflowError, TypeError, ValueError):
+        found = None
+    if found is None or (dtype.kind in "iub" and found != value):
+        raise LaunchError(f"{what}, which cannot be {value}.")
+    return found
+
+
+def example(parameters: Sequence[Parameter], elements: int) -> list[str]:
+    """A value for each parameter, as one would write them after --arg, quoted for a shell."""
+    return [shlex.quote(f"{p.name}={_example(p, elements)}") for p in parameters]
+
+
+def _example(parameter: Parameter, elements: int) -> str:
+    if parameter.pointer:
+        dtype, width = cpptypes.element(parameter.type) or (np.dtype(np.float32), 1)
+        return f"{dtype.name}[{elements * width}]{':random' if parameter.const else ''}"
+    dtype_of_number = cpptypes.scalar(parameter.type)
+    if dtype_of_number is None or dtype_of_number.kind in "iu":
+        return str(elements)
+    return "true" if dtype_of_number.kind == "b" else "1.5"
+
+
+# --- the grammar -----------------------------------------------------------------------------------------------------
+
+
 def _value(text: str) -> object:
     if text.startswith("@"):
         return _load(text[1:])
     if array := _ARRAY.fullmatch(text):
-        return _array(text, *array.groups())
+        return _array(text, *array.groups()) if array[1] else Untyped(text, *array.groups()[1:])
     if typed := _TYPED.fullmatch(text):
         return _scalar(_dtype(typed[1]), typed[2])
     return _number(text)

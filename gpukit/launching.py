@@ -1,4 +1,4 @@
-"""Launching: checks the shape, chooses the machine, and makes the report."""
+"""Launching: checks the shape, binds the kernel, runs it, and has the report made."""
 
 from __future__ import annotations
 
@@ -10,16 +10,14 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
+from gpukit import frontends
 from gpukit.errors import GpukitError, InternalError, KernelHazard, LaunchError, at_the_call
-from gpukit.gpus import find_gpu
 from gpukit.machine import executor
-from gpukit.machine.counters import summarise
-from gpukit.machine.frontends import python as python_frontend
-from gpukit.machine.hazards.findings import find
 from gpukit.machine.memory import GlobalMemory
 from gpukit.machine.program import GridSync, Launch
-from gpukit.report import LineReport, Report
+from gpukit.report import Report
 from gpukit.report.layout import message
+from gpukit.report.making import report_of
 
 # CUDA's limits for every GPU of compute capability 7.0 and up.
 MAX_BLOCK = (1024, 1024, 64)
@@ -34,7 +32,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _errors_at_the_call(function: Callable[P, R]) -> Callable[P, R]:
+def errors_at_the_call(function: Callable[P, R]) -> Callable[P, R]:
     """An error of a launch points at the call, not at gpukit's inside."""
 
     @functools.wraps(function)
@@ -56,7 +54,7 @@ def _errors_at_the_call(function: Callable[P, R]) -> Callable[P, R]:
     return wrapped
 
 
-@_errors_at_the_call
+@errors_at_the_call
 def profile(
     kernel: Any,
     grid: Shape,
@@ -65,17 +63,21 @@ def profile(
     shared_bytes: int = 0,
     hazards: bool = True,
     gpu: str | None = None,
+    level: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Run a kernel on the CPU machine and report what it did.
 
     Args:
-        kernel: a numba.cuda kernel (decorated or a plain function), one from `gpukit.load`, or from `gpukit.cuda`.
+        kernel: a numba.cuda kernel (decorated or a plain function), one from `gpukit.cuda` or `gpukit.load`, or a
+            `gpukit.RawKernel`.
         grid, block: blocks in the grid and threads in a block, an int or up to three ints (x, y, z).
         *args: the kernel's arguments; arrays are updated in place.
         shared_bytes: dynamic shared memory of a block, in bytes.
         hazards: whether to look for races, bad indices and the like (two to four times slower).
         gpu: name of a GPU ("H200", "T4"): adds a finding that says which side of its ridge the kernel is on.
+        level: "source" counts what the source says, "compiled" what the compiler made of it, as the hardware does.
+            Python kernels have both (and "source" by default), CUDA C++ and PTX the compiled level only.
         progress: called with (blocks done, blocks in all) while it runs.
 
     Raises:
@@ -84,12 +86,12 @@ def profile(
         KernelDeadlock: the kernel does not end.
     """
     started = time.perf_counter()
-    launch = prepare(kernel, grid, block, args, shared_bytes)
+    launch = prepare(kernel, grid, block, args, shared_bytes, level)
     result = executor.run(launch, hazards=hazards, progress=progress)
-    return _report(launch, result, hazards, gpu, time.perf_counter() - started)
+    return report_of(launch, result, hazards, gpu, time.perf_counter() - started)
 
 
-@_errors_at_the_call
+@errors_at_the_call
 def check(
     kernel: Any,
     grid: Shape,
@@ -97,6 +99,7 @@ def check(
     *args: Any,
     shared_bytes: int = 0,
     raise_: bool = True,
+    level: str | None = None,
     progress: Progress | None = None,
 ) -> Report:
     """Run a kernel on the CPU machine for its hazards. Arguments as for `profile`.
@@ -104,7 +107,7 @@ def check(
     Raises:
         KernelHazard: there is a hazard of severity error (not with raise_=False); `.report` has all of them.
     """
-    report = profile(kernel, grid, block, *args, shared_bytes=shared_bytes, progress=progress)
+    report = profile(kernel, grid, block, *args, shared_bytes=shared_bytes, level=level, progress=progress)
     if raise_ and report.errors:
         first = report.errors[0]
         more = f" ({len(report.errors) - 1} more error(s) in .report)" if len(report.errors) > 1 else ""
@@ -113,7 +116,7 @@ def check(
     return report
 
 
-@_errors_at_the_call
+@errors_at_the_call
 def launch(
     kernel: Any,
     grid: Shape,
@@ -122,6 +125,7 @@ def launch(
     shared_bytes: int = 0,
     machine: str = "auto",
     output: Callable[[str], None] | None = None,
+    level: str | None = None,
     progress: Progress | None = None,
 ) -> None:
     """Run a kernel for its results alone, without counters' report or hazards.
@@ -133,7 +137,7 @@ def launch(
         raise LaunchError(f'machine={machine!r} is not known; use "auto", "cpu" or "gpu"')
     if machine == "gpu":
         raise LaunchError('machine="gpu" is not in this version; use machine="cpu", or numba.cuda itself on a GPU')
-    made = prepare(kernel, grid, block, args, shared_bytes)
+    made = prepare(kernel, grid, block, args, shared_bytes, level)
     executor.run(made, hazards=False, progress=progress, output=output or _to_stdout)
 
 
@@ -141,13 +145,15 @@ def _to_stdout(text: str) -> None:
     print(text, end="")
 
 
-def prepare(kernel: Any, grid: Shape, block: Shape, args: Sequence[Any], shared_bytes: int) -> Launch:
+def prepare(
+    kernel: Any, grid: Shape, block: Shape, args: Sequence[Any], shared_bytes: int, level: str | None = None
+) -> Launch:
     """Check the shape, compile the kernel for its arguments and bind them."""
     grid3, block3 = _shape(grid, "grid"), _shape(block, "block")
     _check_shape(grid3, block3)
     if isinstance(shared_bytes, bool) or not isinstance(shared_bytes, int | np.integer) or shared_bytes < 0:
         raise LaunchError(f"dynamic shared memory must be a number of bytes, 0 or more; got {shared_bytes!r}")
-    made = python_frontend.bind(kernel, grid3, block3, tuple(args), int(shared_bytes), GlobalMemory())
+    made = frontends.bind(kernel, level, grid3, block3, args, int(shared_bytes), GlobalMemory())
     total = made.program.static_shared_bytes + made.shared_bytes
     if total > MAX_SHARED_BYTES:
         raise LaunchError(
@@ -156,7 +162,7 @@ def prepare(kernel: Any, grid: Shape, block: Shape, args: Sequence[Any], shared_
             file=made.program.file,
         )
     n_blocks = grid3[0] * grid3[1] * grid3[2]
-    cooperative = any(isinstance(b.end, GridSync) for b in made.program.blocks)
+    cooperative = made.program.cooperative or any(isinstance(b.end, GridSync) for b in made.program.blocks)
     if cooperative and n_blocks > MAX_RESIDENT_BLOCKS:
         raise LaunchError(
             f"launch_config: a grid-wide barrier needs all {n_blocks:,} blocks on the GPU at once; an H200 holds at "
@@ -198,40 +204,3 @@ def _check_shape(grid: tuple[int, int, int], block: tuple[int, int, int]) -> Non
         for axis, size, most in zip("xyz", shape, limit, strict=True):
             if size > most:
                 raise LaunchError(f"launch_config: the {name} {shape} is too large in {axis}: at most {most:,}")
-
-
-def _report(made: Launch, result: executor.Run, hazards: bool, gpu: str | None, seconds: float) -> Report:
-    program, geometry = made.program, result.geometry
-    analysis = result.compiled.analysis
-    counters, by_line = summarise(program, analysis.blocks, analysis.level, result.counts)
-    work = result.counts.work
-    ridge = find_gpu(gpu).to_dict() if gpu is not None else None
-    findings = [*result.findings, *find(program, made, counters, by_line, work, ridge)]
-    lines: list[LineReport] = []
-    numbers = {(line.file, line.number): i for i, line in enumerate(program.lines)}
-    for line in program.source:
-        index = numbers.get((line.file, line.number))
-        counted = by_line.get(index, {}) if index is not None else {}
-        here = [h for h in (*result.hazards, *findings) if h.line == line.number and h.file == line.file]
-        shown = {name: value for name, value in counted.items() if value}
-        active = counted.get("active_lanes_per_instruction") or None
-        lines.append(LineReport(line.file, line.number, line.text, shown, active, here))
-    return Report(
-        kernel=program.kernel_name,
-        file=program.file,
-        grid=made.grid,
-        block=made.block,
-        threads=geometry.n_blocks * geometry.threads_per_block,
-        warps=geometry.n_blocks * geometry.warps_per_block,
-        shared_bytes=program.static_shared_bytes + made.shared_bytes,
-        level=program.level,
-        arguments=made.arguments,
-        counters=counters,
-        lines=lines,
-        hazards=[h for h in result.hazards if h.severity != "note"],
-        findings=[h for h in result.hazards if h.severity == "note"] + findings,
-        seconds=seconds,
-        output=result.output,
-        hazards_checked=hazards,
-        imbalance=work.block_imbalance,
-    )

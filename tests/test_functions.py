@@ -14,9 +14,9 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from gpukit.machine.arithmetic import rounding
 from gpukit.machine.frontends.python import arithmetic, functions, types
 from gpukit.machine.frontends.python.functions import random as xoroshiro
-from gpukit.machine.frontends.python.functions import rounding
 from gpukit.machine.frontends.python.functions.base import Function
 from gpukit.machine.frontends.python.types import Rule
 

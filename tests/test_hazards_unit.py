@@ -157,7 +157,7 @@ class Rig:
             return self.tracker.shared_memory()
         if self.roots[root].space == LOCAL:
             return self.tracker.local_memory()
-        return self.tracker.global_memory(root, self.allocations[root])
+        return self.tracker.global_memory(self.allocations[root])
 
     def load(self, line, name, index, which=None, width=None, byte=0):
         lanes = self.lanes(which)
@@ -612,7 +612,7 @@ def test_read_only_arrays_are_not_tracked():
     rig = Rig(arrays={"a": (64,)})
     rig.roots[-1].written = False
     tracker = HazardTracker(rig.launch, rig.geometry)
-    assert tracker.global_memory(rig.index("a"), rig.allocations[-1]) is None
+    assert tracker.global_memory(rig.allocations[-1]) is None
 
 
 # --- fences and atomics --------------------------------------------------------------------------------------------

@@ -1,18 +1,18 @@
-"""Where accesses go: index to byte address, every axis checked; address to a segment of memory and an offset in it."""
+"""Where accesses go: index to byte address, every axis checked; address to memory, its limits and alignment checked."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+import bisect
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpukit.machine.lanes import LaneSet, Wave
-from gpukit.machine.memory import Segment, poisoned
+from gpukit.machine.memory import Segment, extent, poisoned
 from gpukit.machine.program import (
+    CONSTANT,
     GENERIC,
     GLOBAL,
-    GLOBAL_BASE,
     LOCAL,
     LOCAL_BASE,
     SHARED,
@@ -25,14 +25,15 @@ from gpukit.machine.program import (
     Load,
     Store,
 )
+from gpukit.machine.spots import Lanewise, Pointers, PointerSpot, Spot, Window
 
 if TYPE_CHECKING:
     from gpukit.machine.codegen import Compiled
     from gpukit.machine.counters import Counts
     from gpukit.machine.hazards import HazardTracker
 
-# One value per active lane (np.ndarray) or one for all of them (np.generic); NumPy's stubs cannot type the mixture.
-Lanewise = Any
+# Registers whose addresses are remembered, at about a megabyte each.
+POINTERS_KEPT = 32
 
 
 class Addressing:
@@ -51,9 +52,9 @@ class Addressing:
         self.local_bytes = -(-program.local_bytes // 16) * 16
         self.shared = Segment(poisoned(self.shared_bytes * wave.n_blocks))
         self.local = Segment(poisoned(self.local_bytes * wave.n_lanes))
-        self.segments: dict[int, Segment] = {}
-        found = {a.base: a for a in launch.allocations if a is not None}
-        self._by_address = [found[base] for base in sorted(found)]  # all global memory
+        self.roots = program.roots
+        self._make_windows()
+        self._pointers: dict[int, Pointers] = {}
         self._asked: tuple = ()
         self._answer: tuple = ()
 
@@ -125,94 +126,164 @@ class Addressing:
         keep = ~outside
         return address[keep], self.L.subset(keep)
 
-    # --- addresses ---------------------------------------------------------------------------------------------
-
-    def _locate(self, op: Load | Store | Atomic, address: Lanewise, lanes: LaneSet) -> tuple[Segment, Lanewise, str]:
-        """(segment, byte offsets in it, space) of an access."""
-        space = op.space
-        if space == GENERIC:
-            space = _space_of(int(address.flat[0]) if isinstance(address, np.ndarray) else int(address))
-        if space == SHARED:
-            return self.shared, address - SHARED_BASE + self._block_start(lanes), space
-        if space == LOCAL:
-            return self.local, address - LOCAL_BASE + lanes.lanes * self.local_bytes, space
-        allocation = self._allocation(op, address)
-        segment = self.segments.get(allocation.base)
-        if segment is None:
-            segment = self.segments[allocation.base] = Segment(allocation.data)
-        return segment, address - allocation.base, GLOBAL
+    def element_spots(
+        self, op: Load | Store | Atomic, slot: int, base: Lanewise, index: tuple, shape: tuple, strides: tuple
+    ) -> tuple[Spot, ...]:
+        """Where the lanes of an element access go, by the memory they go to: one spot in the usual case."""
+        address, lanes = self.element(op, base, index, shape, strides)
+        if lanes is None:
+            return ()
+        if (homes := self._homes(op, address)) is None:
+            return (self._spot(op, address, lanes),)
+        parts = [(lanes.subset(homes == home), address[homes == home]) for home in np.unique(homes)]
+        return self._one_request(slot, lanes, [self._spot(op, there, part) for part, there in parts])
 
     def _homes(self, op: Load | Store | Atomic, address: Lanewise) -> np.ndarray | None:
         """Which memory each lane goes to, where lanes of one access go to several (arrays chosen by a condition):
-        the number of the allocation, -1 for shared and -2 for local memory. None in the usual case of one for all."""
+        the number of its window. None in the usual case of one for all."""
         if not isinstance(address, np.ndarray) or (op.root is not None and op.space != GENERIC):
             return None
-        bases = np.array([a.base for a in self._by_address] or [GLOBAL_BASE])
-        homes = np.searchsorted(bases, address, side="right") - 1
-        homes[address < GLOBAL_BASE] = -2
-        homes[address < LOCAL_BASE] = -1
+        homes = np.searchsorted(self._starts, address, side="right") - 1
         return homes if (homes != homes[0]).any() else None
 
-    def _parts(
-        self, slot: int, address: np.ndarray, lanes: LaneSet, homes: np.ndarray
-    ) -> Iterator[tuple[LaneSet, np.ndarray]]:
-        """(lanes, addresses) for each memory. A warp's access to global memory is one request, however many arrays it
-        goes to."""
-        which = np.unique(homes)
-        parts = [(lanes.subset(homes == home), address[homes == home]) for home in which]
-        if (homes >= 0).any():
-            several = sum(part.n_warps for (part, _), home in zip(parts, which, strict=True) if home >= 0)
-            self.counts.of(slot, GLOBAL).requests -= several - lanes.subset(homes >= 0).n_warps
-        yield from parts
+    def _spot(self, op: Load | Store | Atomic, address: Lanewise, lanes: LaneSet) -> Spot:
+        """The spot of lanes that go to one memory; element accesses are inside it."""
+        if op.space in self._own_windows:
+            window = self._own_windows[op.space]
+        elif op.root is not None and (allocation := self.launch.allocations[op.root]) is not None:
+            window = self._window_of(allocation)
+        else:
+            window = self._windows[self._number_at(int(address.flat[0] if isinstance(address, np.ndarray) else address))]
+        offset = window.offset(address, lanes)
+        return Spot(window.segment, _space(op, window), window.allocation, lanes, address, offset)
 
-    def _block_start(self, lanes: LaneSet) -> Lanewise:
-        if self.wave.n_blocks == 1:
-            return np.int64(0)
-        return lanes.blocks * self.shared_bytes
+    def _one_request(self, slot: int, lanes: LaneSet, spots: list[Spot]) -> tuple[Spot, ...]:
+        """A warp's access to global memory is one request, however many arrays it goes to."""
+        far = [spot for spot in spots if spot.space == GLOBAL]
+        if len(far) > 1:
+            together = np.sort(np.concatenate([spot.lanes.lanes for spot in far]))
+            several = sum(spot.lanes.n_warps for spot in far)
+            self.counts.of(slot, GLOBAL).requests -= several - LaneSet(lanes.wave, together).n_warps
+        return tuple(spots)
 
-    def _allocation(self, op: Load | Store | Atomic, address: Lanewise) -> Allocation:
-        """The allocation an access goes to: its root's, or found by address where the program cannot know."""
-        if op.root is not None:
-            allocation = self.launch.allocations[op.root]
-            assert allocation is not None
-            return allocation
-        low = int(address.min()) if isinstance(address, np.ndarray) else int(address)
-        return next(a for a in self._by_address if a.base <= low < a.base + max(1, a.nbytes))
+    # --- raw addresses -----------------------------------------------------------------------------------------
 
-    def _inside(self, op: Load | Store | Atomic, address: Lanewise) -> tuple[Lanewise, LaneSet | None]:
-        """Raw addresses: keep the lanes whose bytes lie in memory that exists."""
-        assert isinstance(op.place, Address)
-        if op.place.offset:
-            address = address + op.place.offset
-        width = op.dtype.itemsize * (
-            len(op.dst) if isinstance(op, Load) else len(op.src) if isinstance(op, Store) else 1
-        )
-        low, high = _limits(address)
-        for start, end in self._extents(op):
-            if start <= low and high + width <= end:
-                return address, self.L
-        spread = np.broadcast_to(np.asarray(address), (self.L.n,))
-        good = np.zeros(self.L.n, bool)
-        for start, end in self._extents(op):
-            good |= (spread >= start) & (spread + width <= end)
-        if self.tracker is not None and not good.all():
+    def spots(self, op: Load | Store | Atomic, slot: int, address: Lanewise) -> tuple[Spot, ...]:
+        """Where the lanes go that access aligned memory that exists; the others are left out and reported."""
+        pointers = self._pointers_of(address)
+        width = self._widths[slot]
+        distance = op.place.offset
+        window = self._fixed.get(slot)
+        if window is None:
+            window = self._windows[self._number_at(pointers.low + distance)] if self._windows else None
+        if window is not None and pointers.fits(window, distance, width) and self._allowed(op, window):
+            spot = PointerSpot(pointers, window, distance)
+            spot.space = _space(op, window)
+            return (spot,)
+        return self._careful_spots(op, slot, pointers, width)
+
+    def _pointers_of(self, address: Lanewise) -> Pointers:
+        """What is known of the addresses in a register, remembered as long as register and lanes are the same.
+
+        Vectors that generated code sees are never written to, so one that lies at the same place is the same.
+        """
+        if not isinstance(address, np.ndarray):
+            return Pointers(address, self.L)
+        view = address.base is not None  # the register read as another type: each time a new view of the same memory
+        key = -address.__array_interface__["data"][0] if view else id(address)
+        known = self._pointers
+        found = known.get(key)
+        if found is not None and found.lanes is self.L:
+            seen = found.address
+            if seen is address or (view and seen.strides == address.strides and seen.size == address.size):
+                return found
+        if len(known) >= POINTERS_KEPT and key not in known:
+            del known[next(iter(known))]
+        found = known[key] = Pointers(address, self.L)
+        return found
+
+    def _careful_spots(
+        self, op: Load | Store | Atomic, slot: int, pointers: Pointers, width: int
+    ) -> tuple[Spot, ...]:
+        """The general case: lanes go to several memories, or some have an address that is no good."""
+        lanes = self.L
+        address = np.broadcast_to(np.asarray(pointers.address), (lanes.n,)) + op.place.offset
+        if (fixed := self._fixed.get(slot)) is not None:
+            windows, starts, ends = [fixed], np.array([fixed.start]), np.array([fixed.end])
+        else:
+            windows = [window for window in self._windows if self._allowed(op, window)]
+            starts = np.array([window.start for window in windows], np.int64)
+            ends = np.array([window.end for window in windows], np.int64)
+        home = np.searchsorted(starts, address, side="right") - 1
+        inside = home >= 0
+        if windows:
+            inside &= address <= ends[home] - width
+        straight = address & (width - 1) == 0
+        if self.tracker is not None:
             kind = "read" if isinstance(op, Load) else "write"
-            self.tracker.out_of_bounds(op, self.L.subset(~good), [spread[~good]], (), kind)
-        if good.all():
-            return spread, self.L
-        return (spread[good], self.L.subset(good)) if good.any() else (address, None)
+            if not inside.all():
+                self.tracker.outside_memory(op, lanes.subset(~inside), address[~inside], width, kind)
+            if (crooked := inside & ~straight).any():
+                self.tracker.misaligned(op, lanes.subset(crooked), address[crooked], width, kind)
+        good = inside & straight
+        spots = []
+        for number in np.unique(home[good]).tolist():
+            keep = good & (home == number)
+            part = lanes if keep.all() else lanes.subset(keep)
+            window, there = windows[number], address[keep]
+            offset = window.offset(there, part)
+            spots.append(Spot(window.segment, _space(op, window), window.allocation, part, there, offset))
+        return self._one_request(slot, lanes, spots)
 
-    def _extents(self, op: Load | Store | Atomic) -> list[tuple[int, int]]:
-        """(start, end) of the memory an access may reach."""
-        extents: list[tuple[int, int]] = []
-        if op.space in (SHARED, GENERIC):
-            program = self.launch.program
-            extents.append((SHARED_BASE, SHARED_BASE + program.static_shared_bytes + self.launch.shared_bytes))
-        if op.space in (LOCAL, GENERIC):
-            extents.append((LOCAL_BASE, LOCAL_BASE + self.launch.program.local_bytes))
-        if op.space in (GLOBAL, GENERIC):
-            extents += [(a.base, a.base + a.nbytes) for a in self._by_address]
-        return extents
+    # --- windows -----------------------------------------------------------------------------------------------
+
+    def _make_windows(self) -> None:
+        """The memory of the launch, in the order of its addresses, and the windows of the program's accesses."""
+        launch, program = self.launch, self.launch.program
+        own = [
+            (SHARED, self.shared, SHARED_BASE, program.static_shared_bytes + launch.shared_bytes, self.shared_bytes),
+            (LOCAL, self.local, LOCAL_BASE, program.local_bytes, self.local_bytes),
+        ]
+        self._own_windows = {
+            space: Window(segment, space, base, (base, base + nbytes), stride)
+            for space, segment, base, nbytes, stride in own
+        }
+        allocations = {a.base: a for a in launch.allocations if a is not None}
+        self._global_windows = {
+            base: Window(
+                Segment(allocation.data), GLOBAL, base, (base, base + allocation.nbytes), allocation=allocation
+            )
+            for base, allocation in sorted(allocations.items())
+        }
+        self._windows = [*self._own_windows.values(), *self._global_windows.values()]
+        self._starts = np.array([window.start for window in self._windows])
+        self._starts_list = self._starts.tolist()
+        self._widths = [op.dtype.itemsize * _consecutive(op) for op in self.compiled.access]
+        self._fixed = {slot: w for slot, op in enumerate(self.compiled.access) if (w := self._fixed_window(op))}
+
+    def _fixed_window(self, op: Load | Store | Atomic) -> Window | None:
+        """The window of an access that always goes to one: None when the address decides."""
+        if not isinstance(op.place, Address):
+            return None
+        if op.root is None:
+            return self._own_windows.get(op.space)
+        limits = extent(self.launch, op.root)
+        allocation = self.launch.allocations[op.root] if op.root < len(self.launch.allocations) else None
+        whole = self._own_windows[self.roots[op.root].space] if allocation is None else self._window_of(allocation)
+        return Window(whole.segment, whole.space, whole.base, limits, whole.stride, allocation)
+
+    def _window_of(self, allocation: Allocation) -> Window:
+        return self._global_windows[allocation.base]
+
+    def _number_at(self, address: int) -> int:
+        """Number of the window that holds an address, or of the last one before it."""
+        return max(0, bisect.bisect_right(self._starts_list, address) - 1)
+
+    def _allowed(self, op: Load | Store | Atomic, window: Window) -> bool:
+        """Whether an access of the operation's space may go to a window."""
+        return op.root is not None or op.space in (GENERIC, window.space) or (
+            op.space == CONSTANT and window.space == GLOBAL
+        )
 
 
 def _same(seen: tuple, now: tuple) -> bool:
@@ -228,13 +299,11 @@ def _plain(shape: tuple) -> tuple[int, ...]:
     return tuple(int(n.flat[0]) if isinstance(n, np.ndarray) else int(n) for n in shape)
 
 
-def _space_of(address: int) -> str:
-    if address >= GLOBAL_BASE:
-        return GLOBAL
-    return LOCAL if address >= LOCAL_BASE else SHARED
+def _space(op: Load | Store | Atomic, window: Window) -> str:
+    """What an access counts as: constant memory lies among global memory."""
+    return CONSTANT if op.space == CONSTANT else window.space
 
 
-def _limits(address: Lanewise) -> tuple[int, int]:
-    if isinstance(address, np.ndarray):
-        return int(address.min()), int(address.max())
-    return int(address), int(address)
+def _consecutive(op: Load | Store | Atomic) -> int:
+    """How many consecutive values an access moves for a lane."""
+    return len(op.dst) if isinstance(op, Load) else len(op.src) if isinstance(op, Store) else 1

@@ -17,6 +17,9 @@ from dataclasses import dataclass, fields, replace
 
 from gpukit.machine.program import (
     BLOCK,
+    CONSTANT,
+    GENERIC,
+    GLOBAL,
     LANE,
     SHARED,
     UNIFORM,
@@ -27,6 +30,7 @@ from gpukit.machine.program import (
     BasicBlock,
     Branch,
     Call,
+    Const,
     Exit,
     GridSync,
     Jump,
@@ -37,6 +41,7 @@ from gpukit.machine.program import (
     Print,
     Program,
     Return,
+    Root,
     Special,
     Store,
     Terminator,
@@ -276,10 +281,18 @@ def operands(op: Op | Terminator) -> tuple[Operand, ...]:
             return tuple(p for p in op.parts if not isinstance(p, str))
         case Branch():
             return (op.condition,)
-        case Barrier() if op.src is not None:
-            return (op.src,)
+        case Barrier():
+            return tuple(o for o in (op.src, op.number, op.threads) if o is not None)
         case _:
             return ()
+
+
+def is_part_barrier(end: Terminator) -> bool:
+    """Whether a terminator is a barrier that need not wait for all threads of the block, or is not the first one."""
+    if not isinstance(end, Barrier):
+        return False
+    first = end.number is None or (isinstance(end.number, Const) and int(end.number.value) == 0)
+    return end.arrive or end.threads is not None or not first
 
 
 def uses(op: Op | Terminator) -> tuple[int, ...]:
@@ -357,7 +370,7 @@ def _own_level(op: Op | Terminator) -> int:
         case Barrier():
             return BLOCK
         case Load():
-            return {"global": UNIFORM, SHARED: BLOCK}.get(op.space, LANE)
+            return {GLOBAL: UNIFORM, CONSTANT: UNIFORM, SHARED: BLOCK}.get(op.space, LANE)
         case _:
             return UNIFORM
 
@@ -492,16 +505,40 @@ class Analysis:
     live: Liveness
     level: list[int]
     loops: dict[int, Loop]
+    written: frozenset[int]  # see written_roots
+
+    def may_be_written(self, op: Load) -> bool:
+        """Whether some store or atomic of the program can reach what `op` loads."""
+        return may_be_written(op, self.written)
+
+
+def may_be_written(op: Load, written: frozenset[int]) -> bool:
+    """Whether a store or atomic can reach what `op` loads. `written`: the roots that any can reach."""
+    return op.space != CONSTANT and (op.root is None or op.root in written)
+
+
+def written_roots(program: Program) -> frozenset[int]:
+    """Roots that some store or atomic may reach: unless the front end knows, all but those that are only loaded from,
+    and all of a space in which something is stored through a pointer to who knows what."""
+    operations = [op for block in program.blocks for op in block.ops if isinstance(op, Load | Store | Atomic)]
+    stores = [op for op in operations if not isinstance(op, Load)]
+    unknown = {op.space for op in stores if op.root is None}
+    stored = {op.root for op in stores}
+    loaded = {op.root for op in operations} - stored
+
+    def reached(number: int, root: Root) -> bool:
+        if GENERIC in unknown or root.space in unknown:
+            return True
+        return number not in loaded if root.written is None else root.written
+
+    return frozenset(number for number, root in enumerate(program.roots) if reached(number, root))
 
 
 def analyse(program: Program) -> Analysis:
     """Lay out, then compute liveness, levels and loops."""
     blocks = lay_out(program.blocks)
     live = liveness(blocks)
-    unknown = any(isinstance(op, Store | Atomic) and op.root is None for block in blocks for op in block.ops)
-
-    def written(op: Load) -> bool:
-        return unknown or op.root is None or program.roots[op.root].written is not False
-
+    written = written_roots(program)
     level = levels(blocks, len(program.registers), live)
-    return Analysis(blocks, live, level, find_loops(blocks, live, written))
+    loops = find_loops(blocks, live, lambda op: may_be_written(op, written))
+    return Analysis(blocks, live, level, loops, written)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 
 
@@ -26,12 +28,16 @@ _UFUNC: dict[str, np.ufunc] = {
 }
 
 
-def apply(view: np.ndarray, place: np.ndarray, action: str, operands: tuple, want_old: bool) -> np.ndarray | None:
+Action = str | Callable[[np.ndarray, np.ndarray], np.ndarray]
+
+
+def apply(view: np.ndarray, place: np.ndarray, action: Action, operands: tuple, want_old: bool) -> np.ndarray | None:
     """Do `action` at view[place[i]] for i = 0, 1, 2 ... in this order; returns the values found, or None.
 
     Args:
         view: memory, 1-D, modified.
         place: int64 (n,), indices into view.
+        action: see program.Atomic.
         operands: one or two values per lane (dtype of view, (n,) or scalar).
         want_old: whether the values found are needed.
     """
@@ -55,7 +61,7 @@ def apply(view: np.ndarray, place: np.ndarray, action: str, operands: tuple, wan
 
 
 def _in_order(
-    view: np.ndarray, where: np.ndarray, starts: np.ndarray, action: str, values: list[np.ndarray]
+    view: np.ndarray, where: np.ndarray, starts: np.ndarray, action: Action, values: list[np.ndarray]
 ) -> np.ndarray:
     """Old values for lanes sorted by place; lanes of one place are neighbours, in lane order."""
     n = where.size
@@ -102,7 +108,9 @@ def _in_order(
     return old
 
 
-def _once(action: str, old: np.ndarray, values: list[np.ndarray]) -> np.ndarray:
+def _once(action: Action, old: np.ndarray, values: list[np.ndarray]) -> np.ndarray:
+    if callable(action):
+        return action(old, values[0])
     if action == "cas":
         return np.where(old == values[0], values[1], old)
     if action == "inc":

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpukit.machine.analysis import Analysis, analyse
+from gpukit.machine.analysis import Analysis, analyse, is_part_barrier
 from gpukit.machine.program import (
     Address,
     Alu,
@@ -199,6 +199,9 @@ class _BlockWriter:
             case Barrier():
                 if end.dst is not None:
                     self.declare(end.dst)
+                if is_part_barrier(end):
+                    parts = (end.src, end.number, end.threads)
+                    return "(" + "".join(("None" if o is None else self.read(o)) + ", " for o in parts) + ")"
                 return self.read(end.src) if end.src is not None else ""
             case WarpSync():
                 for register in end.dst:

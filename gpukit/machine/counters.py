@@ -13,6 +13,7 @@ import numpy as np
 from gpukit.machine.lanes import LaneSet, per_lane
 from gpukit.machine.memory import aligned
 from gpukit.machine.program import (
+    CONSTANT,
     LANE,
     LOCAL,
     SHARED,
@@ -271,6 +272,7 @@ _ADDITIVE = (
     "shared_store_bank_conflicts",
     "local_load_requests",
     "local_store_requests",
+    "constant_loads",
     "global_atomics",
     "shared_atomics",
     "global_atomic_sectors",
@@ -299,6 +301,8 @@ def _add_access(into: dict, op: Load | Store | Atomic, space: str, count: Access
     way = "load" if isinstance(op, Load) else "store"
     if space == LOCAL:
         into[f"local_{way}_requests"] += count.requests
+    elif space == CONSTANT:
+        into["constant_loads"] += count.requests
     elif space == SHARED:
         into[f"shared_{way}_requests"] += count.requests
         into[f"shared_{way}_wavefronts"] += count.units

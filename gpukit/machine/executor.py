@@ -121,7 +121,7 @@ def _step_limit() -> int:
 
 def _waves(launch: Launch, compiled: Compiled, geometry: Geometry) -> Iterator[tuple[int, int]]:
     """(first block, number of blocks) of each wave. A grid-wide barrier needs all blocks at once."""
-    if any(isinstance(block.end, GridSync) for block in compiled.analysis.blocks):
+    if launch.program.cooperative or any(isinstance(block.end, GridSync) for block in compiled.analysis.blocks):
         yield 0, geometry.n_blocks
         return
     per_block = launch.shared_bytes + launch.program.static_shared_bytes

@@ -67,7 +67,7 @@ class LaneSet:
     `parent` is the set this one was split from: when all the parts meet again the parent is taken back.
     """
 
-    __slots__ = ("_starts", "_warps", "depth", "index", "n", "parent", "wave")
+    __slots__ = ("_blocks", "_starts", "_warps", "depth", "index", "n", "parent", "wave")
 
     def __init__(self, wave: Wave, index: np.ndarray | None, parent: LaneSet | None = None):
         self.wave = wave
@@ -77,6 +77,7 @@ class LaneSet:
         far = parent is not None and parent.depth >= MAX_ANCESTORS
         self.parent: LaneSet | None = parent.parent if parent is not None and far else parent
         self.depth: int = 0 if self.parent is None else self.parent.depth + 1
+        self._blocks: np.ndarray | None = None
         self._warps: np.ndarray | None = None
         self._starts: np.ndarray | None = None
 
@@ -113,7 +114,9 @@ class LaneSet:
     @property
     def blocks(self) -> np.ndarray:
         """Block number in the wave of each lane, int64 (n,)."""
-        return self.lanes // self.wave.geometry.lanes_per_block
+        if self._blocks is None:
+            self._blocks = self.lanes // self.wave.geometry.lanes_per_block
+        return self._blocks
 
     def subset(self, keep: np.ndarray) -> LaneSet:
         """The lanes where `keep` (bool (n,)) is true."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from gpukit.errors import LaunchError
-from gpukit.machine.program import GLOBAL_BASE, Allocation
+from gpukit.machine.program import GLOBAL_BASE, LOCAL_BASE, SHARED, SHARED_BASE, Allocation, Launch
 
 ALIGNMENT = 256
 # A NaN as float16 (upper half), float32 and float64, and a conspicuous number as an integer.
@@ -23,6 +23,19 @@ def aligned(offset: np.ndarray | np.integer, size: int) -> bool:
         return False
     bits = np.bitwise_or.reduce(offset) if isinstance(offset, np.ndarray) else offset
     return not bits & (size - 1)
+
+
+def extent(launch: Launch, number: int) -> tuple[int, int]:
+    """(start, end) of the virtual addresses of a root: an array of the launch, or a shared or local array."""
+    root = launch.program.roots[number]
+    allocation = launch.allocations[number] if number < len(launch.allocations) else None
+    if allocation is not None:
+        return allocation.base, allocation.base + allocation.nbytes
+    if root.dynamic:
+        start = SHARED_BASE + launch.program.static_shared_bytes
+        return start, start + launch.shared_bytes
+    start = (SHARED_BASE if root.space == SHARED else LOCAL_BASE) + root.offset
+    return start, start + root.nbytes
 
 
 class Segment:

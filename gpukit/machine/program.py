@@ -23,7 +23,9 @@ SHARED_BASE = 1 << 40
 LOCAL_BASE = 1 << 41
 GLOBAL_BASE = 1 << 44
 
-GLOBAL, SHARED, LOCAL, GENERIC = "global", "shared", "local", "generic"
+# CONSTANT is a space of loads only: constant and parameter memory lies in allocations like global memory, but its loads
+# go through a cache of their own and are no global requests.
+GLOBAL, SHARED, LOCAL, GENERIC, CONSTANT = "global", "shared", "local", "generic", "constant"
 
 _BYTE = np.dtype(np.uint8)
 
@@ -98,7 +100,8 @@ class Element:
 
 @dataclass(slots=True)
 class Address:
-    """A raw byte address per lane; only the allocation's limits are checked."""
+    """A raw byte address per lane, as compiled code computes it. Checked: the limits of the memory it goes to (of the
+    root's allocation, where the root is known) and that it is a multiple of the whole access's width."""
 
     address: Operand
     name: str = ""
@@ -145,7 +148,13 @@ class Special:
 
 @dataclass(slots=True)
 class Load:
-    """dst[0..k-1] = k consecutive values of `dtype` at `place`. `root` indexes Program.roots, None when unknown."""
+    """dst[0..k-1] = k consecutive values of `dtype` at `place`. `root` indexes Program.roots, None when unknown.
+
+    `strong`: a relaxed or acquire access of the memory model, which does not race with atomics or its like.
+    `requests`: what the hardware asks of memory in this operation's place, ((bytes after the own address, bytes a
+    lane), ...): the assembler merges, splits and drops accesses. None: this one, as it stands; (): nothing. Only counts
+    depend on it.
+    """
 
     dst: tuple[int, ...]
     place: Place
@@ -155,11 +164,14 @@ class Load:
     root: int | None = None
     volatile: bool = False
     count: int = 1
+    strong: bool = False
+    requests: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(slots=True)
 class Store:
-    """`place` = src, each already of `dtype`. With several src, consecutive elements."""
+    """`place` = src, each already of `dtype`. With several src, consecutive elements. `strong` and `requests` as for a
+    load."""
 
     src: tuple[Operand, ...]
     place: Place
@@ -169,17 +181,22 @@ class Store:
     root: int | None = None
     volatile: bool = False
     count: int = 1
+    strong: bool = False
+    requests: tuple[tuple[int, int], ...] | None = None
 
 
 @dataclass(slots=True)
 class Atomic:
     """dst (or None when unused) = old value; memory = action(old, src...), lane after lane in ascending order.
 
-    action: add sub max min nanmax nanmin and or xor exch cas(src = compare, new) inc dec. Operands are of `dtype`.
+    action: add sub max min nanmax nanmin and or xor exch cas(src = compare, new) inc dec, or a function (old, value) ->
+    new over arrays of `dtype` (packed halves). Operands are of `dtype`. `float_action`: a function that rounds, so
+    the result depends on the order. `wraps`: `dtype` does not say whether the integers are signed (compiled code);
+    the dtype of the array does, where it is known.
     """
 
     dst: int | None
-    action: str
+    action: str | Callable
     src: tuple[Operand, ...]
     place: Place
     space: str
@@ -187,6 +204,8 @@ class Atomic:
     line: int
     root: int | None = None
     count: int = 1
+    float_action: bool = False
+    wraps: bool = False
 
 
 @dataclass(slots=True)
@@ -256,13 +275,26 @@ class Exit:
 
 @dataclass(slots=True)
 class Barrier:
-    """Block-wide barrier. reduce: None, "count", "and", "or" over src (int or bool), result (int32) in dst."""
+    """Block-wide barrier. reduce: None, "count", "and", "or" over src (int or bool), result (int32) in dst.
+
+    A named barrier (PTX bar.sync a, b) has a `number` (0 to 15) and may have `threads`: how many of the block's
+    threads (a multiple of 32) open it; without, all of them. With `arrive` the lanes are counted and go on at once.
+    Both operands have one value for a warp.
+    """
 
     target: int
     line: int
     reduce: str | None = None
     src: Operand | None = None
     dst: int | None = None
+    number: Operand | None = None
+    threads: Operand | None = None
+    arrive: bool = False
+
+    @property
+    def is_named(self) -> bool:
+        """Whether it may be another barrier than number 0 of the whole block."""
+        return self.number is not None or self.threads is not None
 
 
 @dataclass(slots=True)
@@ -333,6 +365,7 @@ class Program:
     static_shared_bytes: int = 0
     local_bytes: int = 0
     level: str = "source"  # or "compiled"
+    cooperative: bool = False  # needs all blocks at once: one wave, as with a GridSync
     source: list[SourceLine] = field(default_factory=list)  # the lines a report shows, in order
     compiled: dict = field(default_factory=dict, repr=False, compare=False)  # codegen's cache, one entry per mode
 

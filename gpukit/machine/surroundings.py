@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import KernelAssertion
-from gpukit.machine.addressing import Lanewise
+from gpukit.machine.spots import Lanewise
 from gpukit.machine.lanes import LaneSet, Wave, per_lane
 from gpukit.machine.program import Launch, Print, Raise
 from gpukit.machine.warp import active_bits

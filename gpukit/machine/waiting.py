@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.machine import warp
+from gpukit.machine.analysis import is_part_barrier
 from gpukit.machine.lanes import LaneSet, Wave, per_lane
 from gpukit.machine.program import Barrier, GridSync, WarpSync
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from gpukit.machine.program import Register, Terminator
 
 FULL_MASK = 0xFFFFFFFF
+NAMED_BARRIERS = 16
 
 
 @dataclass
@@ -29,17 +31,21 @@ class Parked:
     """Lanes waiting at the end of a program block, with what they bring (compact; one entry per lane).
 
     `alive`: at a warp synchronisation, which lanes of their warp had not exited when they came (uint32 (n,)).
+    `number`, `threads`: at a barrier, which of the block's barriers it is and how many threads open it (0: all).
     """
 
     lanes: LaneSet
     block: int
     operands: tuple[np.ndarray, ...]
     alive: np.ndarray | None = None
+    number: int = 0
+    threads: int = 0
 
     def part(self, keep: np.ndarray) -> Parked:
         """Those where `keep` (bool (n,)) is true."""
         alive = None if self.alive is None else self.alive[keep]
-        return Parked(self.lanes.subset(keep), self.block, tuple(o[keep] for o in self.operands), alive)
+        operands = tuple(o[keep] for o in self.operands)
+        return Parked(self.lanes.subset(keep), self.block, operands, alive, self.number, self.threads)
 
 
 class Waiting:
@@ -64,6 +70,7 @@ class Waiting:
         self.exited: np.ndarray | None = None  # bool (n_lanes,), made at the first exit of only some lanes
         self.torn = np.zeros(self.wave.n_blocks, bool)  # blocks whose threads met at different barriers
         self.at_barrier: list[Parked] = []
+        self.arrivals: list[Parked] = []  # lanes that a named barrier counts and that have gone on
         self.at_warp_sync: list[Parked] = []
         self._alive_bits: np.ndarray | None = None
         # Turns of each lane (int (n_lanes,)) since its last barrier, by header, for loops with a barrier inside.
@@ -86,6 +93,7 @@ class Waiting:
             self.meet_at_warp_sync()
         if self.at_barrier:
             self.open_full_barriers(after_exit=True)
+            self.open_part_barriers()
 
     def alive_bits(self) -> np.ndarray:
         """Bit mask of the lanes that have not exited, one uint32 per warp of the wave."""
@@ -100,10 +108,13 @@ class Waiting:
 
     # --- block and grid barriers -------------------------------------------------------------------------------
 
-    def barrier(self, block: int, end: Barrier | GridSync, value: np.ndarray | np.generic | None) -> bool:
+    def barrier(self, block: int, end: Barrier | GridSync, value: Any) -> bool:
         """The current lanes reach a barrier. True when they pass at once."""
+        if is_part_barrier(end):
+            self.part_barrier(block, end, value)  # type: ignore[arg-type]
+            return False
         lanes = self.L
-        if lanes.n == self.alive and not self.at_barrier:
+        if lanes.n == self.alive and not self.at_barrier and not self.arrivals:
             self.passed(end, block, lanes, np.flatnonzero(self.alive_in_block))
             if isinstance(end, Barrier) and end.reduce is not None:
                 assert value is not None and end.dst is not None
@@ -120,20 +131,25 @@ class Waiting:
     def open_full_barriers(self, after_exit: bool = False) -> None:
         """Let the blocks go whose every thread that has not exited is at a barrier."""
         arrived = np.zeros(self.wave.n_blocks, np.int64)
-        for parked in self.at_barrier:
+        for parked in (*self.at_barrier, *self.arrivals):
+            if parked.number or parked.threads:
+                continue
             arrived += np.bincount(parked.lanes.blocks, minlength=self.wave.n_blocks)
         full = (arrived == self.alive_in_block) & (arrived > 0)
         if any(isinstance(self.ends[p.block], GridSync) for p in self.at_barrier) and arrived.sum() < self.alive:
             return
         if full.any():
-            self.open_barriers(full, after_exit)
+            self.open_barriers(full, after_exit, number=0)
 
-    def open_barriers(self, which: np.ndarray, left_behind: bool) -> None:
-        """Open the barrier of the blocks in `which` (bool (n_blocks,)). `left_behind`: threads were elsewhere and
-        never came. Threads that stand at different barriers are let through together, as hardware does."""
+    def open_barriers(self, which: np.ndarray, left_behind: bool, number: int | None = None) -> None:
+        """Open a barrier (None: all) of the blocks in `which` (bool (n_blocks,)). `left_behind`: threads were elsewhere
+        and never came. Threads that stand at different barriers are let through together, as hardware does."""
         going: list[Parked] = []
         staying: list[Parked] = []
         for parked in self.at_barrier:
+            if number is not None and (parked.number, parked.threads) != (number, 0):
+                staying.append(parked)
+                continue
             keep = which[parked.lanes.blocks]
             if keep.any():
                 going.append(parked.part(keep))
@@ -171,6 +187,104 @@ class Waiting:
                 result = self.reduced(end.reduce, peers.lanes, peers.operands[0])
                 self.assign(end.dst, parked.lanes, result[np.searchsorted(peers.lanes.lanes, parked.lanes.lanes)])
             self.push(end.target, parked.lanes)
+
+    # --- barriers of part of a block ---------------------------------------------------------------------------
+
+    def part_barrier(self, block: int, end: Barrier, operands: tuple) -> None:
+        """The current lanes reach a named barrier, where not all threads of the block need come."""
+        self.flush()
+        lanes = self.L
+        value, number, threads = operands
+        numbers = np.broadcast_to(np.asarray(0 if number is None else number, np.int64), (lanes.n,))
+        counts = np.broadcast_to(np.asarray(0 if threads is None else threads, np.int64), (lanes.n,))
+        brought = () if value is None else (np.broadcast_to(value, (lanes.n,)),)
+        wanted = numbers << 32 | counts
+        for key in np.unique(wanted).tolist():
+            keep = wanted == key
+            parked = Parked(lanes, block, brought, None, key >> 32 & NAMED_BARRIERS - 1, key & 0xFFFFFFFF)
+            if not keep.all():
+                parked = parked.part(keep)
+            if self.tracker is not None:
+                self.tracker.arrive(parked.lanes, parked.number)
+            if end.arrive:
+                self.arrivals.append(parked)
+                self.push(end.target, parked.lanes)
+            else:
+                self.at_barrier.append(parked)
+        self.open_part_barriers()
+        if self.at_barrier or self.arrivals:
+            self.leave_lockstep()
+
+    def open_part_barriers(self) -> None:
+        """Open every named barrier at which enough threads have arrived."""
+        names = {(p.number, p.threads) for p in self.at_barrier if p.number or p.threads}
+        for number, threads in sorted(names):
+            there = [p for p in (*self.arrivals, *self.at_barrier) if p.number == number]
+            arrived = np.zeros(self.wave.n_blocks, np.int64)
+            for parked in there:
+                arrived += self._count_arrivals(parked.lanes) if threads else self._lanes_by_block(parked.lanes)
+            needed = np.full(self.wave.n_blocks, threads) if threads else self.alive_in_block
+            full = (arrived >= needed) & (arrived > 0)
+            if full.any():
+                self._open_part_barrier(number, full, arrived // np.maximum(needed, 1) * needed)
+
+    def _lanes_by_block(self, lanes: LaneSet) -> np.ndarray:
+        return np.bincount(lanes.blocks, minlength=self.wave.n_blocks)
+
+    def _count_arrivals(self, lanes: LaneSet) -> np.ndarray:
+        """How many threads of each block a barrier counts for lanes that arrive: a warp that comes with all lanes it
+        still has counts as a whole one."""
+        here = np.diff(lanes.warp_starts, append=lanes.n)
+        warps = lanes.warps[lanes.warp_starts]
+        whole = here == np.bitwise_count(self.alive_bits()[warps])
+        blocks = warps // self.wave.geometry.warps_per_block
+        return np.bincount(blocks, np.where(whole, 32, here), self.wave.n_blocks).astype(np.int64)
+
+    def _open_part_barrier(self, number: int, which: np.ndarray, places: np.ndarray) -> None:
+        """Open a named barrier of the blocks in `which` (bool (n_blocks,)) for `places` threads of each, those that came
+        first; arrivals are used up before waiting threads are let through."""
+        left = np.where(which, places, 0)
+
+        def take(queue: list[Parked]) -> tuple[list[Parked], list[Parked]]:
+            taken, rest = [], []
+            for parked in queue:
+                keep = np.zeros(parked.lanes.n, bool)
+                if parked.number == number:
+                    keep = which[parked.lanes.blocks] & (self._rank_in_block(parked.lanes) < left[parked.lanes.blocks])
+                if keep.any():
+                    taken.append(parked if keep.all() else parked.part(keep))
+                    left[:] -= self._lanes_by_block(taken[-1].lanes)
+                if not keep.all():
+                    rest.append(parked.part(~keep) if keep.any() else parked)
+            return taken, rest
+
+        arrived, self.arrivals = take(self.arrivals)
+        going, self.at_barrier = take(self.at_barrier)
+        if not going:
+            return
+        together = merged(self.wave, going)
+        by_block = self._lanes_by_block(together.lanes)
+        blocks = np.flatnonzero(by_block)
+        self.counts.barriers[going[0].block] += blocks.size
+        if self.tracker is not None:
+            everyone = not arrived and (by_block[blocks] == self.alive_in_block[blocks]).all()
+            if everyone:
+                self.tracker.barrier(blocks)
+            else:
+                self.tracker.part_barrier(together.lanes, number)
+        for parked in going:
+            end = self.ends[parked.block]
+            assert isinstance(end, Barrier)
+            if end.reduce is not None and end.dst is not None:
+                result = self.reduced(end.reduce, together.lanes, together.operands[0])
+                self.assign(end.dst, parked.lanes, result[np.searchsorted(together.lanes.lanes, parked.lanes.lanes)])
+            self.push(end.target, parked.lanes)
+
+    def _rank_in_block(self, lanes: LaneSet) -> np.ndarray:
+        """Place of each lane among those of its block in the set, int64 (n,)."""
+        blocks = lanes.blocks
+        starts = np.flatnonzero(np.concatenate(([True], blocks[1:] != blocks[:-1])))
+        return np.arange(lanes.n) - np.repeat(starts, np.diff(starts, append=lanes.n))
 
     def turn(self, header: int, lanes: LaneSet) -> None:
         """Lanes that are not all of the wave begin the next turn of a loop with a barrier inside."""

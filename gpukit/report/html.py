@@ -31,9 +31,11 @@ vertical-align:top;white-space:normal}
 .gpukit-report .source{font:12.5px/1.5 ui-monospace,Menlo,Consolas,monospace;width:100%}
 .gpukit-report .source td,.gpukit-report .source th{white-space:pre;padding:0 6px}
 .gpukit-report .source th{font-weight:400;opacity:.7;vertical-align:bottom}
-.gpukit-report .source .n{text-align:right;font-variant-numeric:tabular-nums}
+.gpukit-report .n{text-align:right;font-variant-numeric:tabular-nums}
 .gpukit-report .source td.code{width:99%;white-space:pre-wrap;overflow-wrap:anywhere;padding-left:3em;
 text-indent:-2.4em}
+.gpukit-report .levels td.code{width:auto;min-width:22em}.gpukit-report .levels td.why{white-space:normal;
+min-width:20em;font-family:system-ui,sans-serif}
 .gpukit-report .source .badge{font-size:10.5px;padding:0 3px}
 .gpukit-report .source tr.flagged td{background:rgba(230,159,0,.14)}
 .gpukit-report .source .k{font-weight:600}.gpukit-report .source .c{font-style:italic;opacity:.65}
@@ -50,21 +52,26 @@ MARK_CLASSES = {"E": "badge error", "W": "badge", "N": "badge note"}
 
 def fragment(report: Report, gpu: str = DEFAULT_GPU) -> str:
     """The report as one `<div>` with its style, for `_repr_html_`."""
-    return _framed(_body(report, gpu))
+    return framed(_body(report, gpu))
 
 
 def page(reports: Sequence[tuple[Report, str]], gpu: str = DEFAULT_GPU) -> str:
     """Reports, each with a note on which launches it stands for ('' for one), as a whole HTML document that follows the
     reader's light or dark preference."""
     title = ", ".join(dict.fromkeys(report.kernel for report, _ in reports))
+    return document(title, "<hr>".join(_body(report, gpu, note) for report, note in reports))
+
+
+def document(title: str, body: str) -> str:
+    """A whole HTML document of a report's content."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)} - gpukit</title></head>"
-        f"<body>{_framed('<hr>'.join(_body(report, gpu, note) for report, note in reports))}</body></html>\n"
+        f"<title>{escape(title)} - gpukit</title></head><body>{framed(body)}</body></html>\n"
     )
 
 
-def _framed(body: str) -> str:
+def framed(body: str) -> str:
+    """A report's content with its style."""
     return f'<div class="gpukit-report"><style>{STYLE}</style>{body}</div>'
 
 
@@ -74,6 +81,7 @@ def _body(report: Report, gpu: str, note: str = "") -> str:
         (
             _heading(report, note),
             _answers(report, gpu),
+            _counters(report) if report.level == "compiled" else "",
             _look_first(report, gpu),
             _source(report, listed),
             _remark_lists(report, listed),
@@ -107,6 +115,22 @@ def _answers(report: Report, gpu: str) -> str:
     return f"<table>{''.join(rows)}</table>"
 
 
+def _counters(report: Report) -> str:
+    """The counters as Nsight Compute names them, and what may still differ from its reading."""
+    rows = "".join(
+        f'<tr><td class="q">{escape(row.label)}</td><td class="n">{row.load:,}</td>'
+        f'<td class="n">{"" if row.store is None else f"{row.store:,}"}</td>'
+        f'<td class="dim"><code>{escape(row.metric)}</code></td></tr>'
+        for row in layout.counter_rows(report)
+    )
+    head = (
+        '<tr class="dim"><td>counter</td><td class="n">loads</td><td class="n">stores</td>'
+        "<td>in Nsight Compute (stores: _st)</td></tr>"
+    )
+    table = f'<table class="counters">{head}{rows}</table>' if rows else ""
+    return f'{table}<p class="dim">{escape(layout.ASSEMBLER_NOTE)}</p>'
+
+
 def _look_first(report: Report, gpu: str) -> str:
     first = answers.look_first(report, gpu)
     if first is None:
@@ -122,7 +146,8 @@ def _where(report: Report, place: Place) -> str:
 
 
 def _source(report: Report, listed: list[Remark]) -> str:
-    if not report.lines:
+    lines = layout.rows(report)
+    if not lines:
         return ""
     shown = layout.columns(report)
     shares = layout.work_shares(report)
@@ -135,8 +160,8 @@ def _source(report: Report, listed: list[Remark]) -> str:
     )
     largest = max((share for share, _ in shares.values()), default=1)
     rows = []
-    gaps, source = layout.gaps(report), layout.source_tokens(report.lines)
-    for line, tokens, gap in zip(report.lines, source, gaps, strict=True):
+    gaps, source = layout.gaps(report), layout.source_tokens(lines)
+    for line, tokens, gap in zip(lines, source, gaps, strict=True):
         if gap is not None:
             rows.append(f'<tr><td colspan="3"></td><td class="dim">{escape(gap)}&nbsp;</td></tr>')
         place = Place(line.file, line.number)
@@ -146,8 +171,8 @@ def _source(report: Report, listed: list[Remark]) -> str:
         opening = '<tr class="flagged">' if names else "<tr>"
         rows.append(
             f"{opening}<td>{badges}</td>"
-            f'<td class="n dim">{line.number}</td><td>{_bar(shares.get(place), largest)}</td>'
-            f'<td class="code">{_code(tokens)}</td>{numbers}</tr>'
+            f'<td class="n dim">{line.number or ""}</td><td>{_bar(shares.get(place), largest)}</td>'
+            f'<td class="code">{code(tokens)}</td>{numbers}</tr>'
         )
     caption = f'<div class="dim">work: {legend}</div>' if shares else ""
     return f'<div class="scroll"><table class="source">{head}{"".join(rows)}</table></div>{caption}'
@@ -166,7 +191,8 @@ def _bar(share: tuple[float, float] | None, largest: float) -> str:
     )
 
 
-def _code(tokens: list[Token]) -> str:
+def code(tokens: list[Token]) -> str:
+    """Source text with its styles."""
     pieces = []
     for style, text in tokens:
         css = TOKEN_CLASSES.get(style)

@@ -6,7 +6,7 @@ import re
 import textwrap
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,14 @@ from gpukit.report.model import LineReport, Report
 
 if TYPE_CHECKING:
     from gpukit.machine.hazards import Hazard
+
+# What the numbers of a level are, in words.
+LEVELS = {"source": "source level", "compiled": "compiled level (what the hardware would count)"}
+# What still stands between the compiled level and the hardware.
+ASSEMBLER_NOTE = (
+    "The assembler has the last word: it may still merge, predicate or drop instructions of the compiler's PTX; "
+    "gpukit/machine/README.md says what of that is modelled."
+)
 
 # Hazards shown per severity, and lines of a kernel's own output; what is left out is counted.
 LIST_LIMIT = 20
@@ -86,7 +94,7 @@ def title(report: Report) -> str:
     return (
         f"grid {shape(report.grid)}, block {shape(report.block)}: "
         f"{count(report.threads, 'thread')} in {count(report.warps, 'warp')}"
-        f"{shared}; {report.level} level, {report.seconds:.2f} s on the CPU machine"
+        f"{shared}; {LEVELS[report.level]}, {report.seconds:.2f} s on the CPU machine"
     )
 
 
@@ -196,6 +204,14 @@ def _branches_text(line: LineReport, number_format: NumberFormat) -> str:
     )
 
 
+def _local(line: LineReport) -> int | float:
+    return line.counters.get("local_load_requests", 0) + line.counters.get("local_store_requests", 0)
+
+
+def _local_text(line: LineReport, number_format: NumberFormat) -> str:
+    return number_format(_local(line)) if _local(line) else ""
+
+
 COLUMNS = (
     Column(
         ("lanes", f"of {WARP_SIZE}"), ("lanes", f"/{WARP_SIZE}"), "mean lanes at work per warp instruction", _lanes_text
@@ -203,6 +219,7 @@ COLUMNS = (
     Column(("global", "requests"), ("global", "req."), "warp loads and stores of global memory", _requests_text),
     Column(("sectors", "/request"), ("sect.", "/req."), "32-byte sectors per global request", _sectors_text),
     Column(("bank", "conflicts"), ("bank", "conf."), "extra shared-memory wavefronts", _conflicts_text),
+    Column(("local", "requests"), ("local", "req."), "warp loads and stores of local memory", _local_text),
     Column(("atomic", "requests"), ("atomic", "req."), "warp atomics, global and shared", _atomics_text),
     Column(
         ("split /", "branches"),
@@ -215,45 +232,100 @@ COLUMNS = (
 
 def columns(report: Report) -> list[Column]:
     """The columns in which any line of this report has something to show."""
-    return [column for column in COLUMNS if any(column.text(line, exact) for line in report.lines)]
+    return [column for column in COLUMNS if any(column.text(line, exact) for line in rows(report))]
+
+
+def rows(report: Report) -> list[LineReport]:
+    """What the annotated source shows: the lines, then what other files cost, each file in one row."""
+    folded = [replace(line, text=f"... {short_path(line.file)}: {line.text}") for line in report.folded]
+    return [*report.lines, *folded]
 
 
 def gaps(report: Report) -> list[str | None]:
-    """For each line what stands in a row of its own before it: None between neighbours, '' where lines are left out or
+    """For each row what stands in a row of its own before it: None between neighbours, '' where lines are left out or
     another function begins, the file's name where that is in another file."""
     found: list[str | None] = []
     file, following = report.file, report.lines[0].number if report.lines else 0
-    for line in report.lines:
-        if line.file != file:
+    for line in rows(report):
+        if line.number and line.file != file:
             found.append(f"--- {short_path(line.file)}")
         else:
             found.append(None if line.number == following else "")
-        file, following = line.file, line.number + 1
+        file, following = line.file, line.number + 1 if line.number else 0
     return found
 
 
 def work_shares(report: Report) -> dict[Place, tuple[float, float]]:
     """Per line (share of the kernel's warp instructions, part of the lanes at work in them), both from 0 to 1."""
-    total = sum(line.counters.get("warp_instructions", 0) for line in report.lines)
+    total = sum(line.counters.get("warp_instructions", 0) for line in rows(report))
     return {
         Place(line.file, line.number): (
             line.counters.get("warp_instructions", 0) / total,
             (line.active_lanes or 0) / WARP_SIZE,
         )
-        for line in report.lines
+        for line in rows(report)
         if total and line.counters.get("warp_instructions", 0)
     }
 
 
+# --- the kernel's counters, as Nsight Compute has them ---------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CounterRow:
+    """A row of the table of counters: what is counted, for loads and for stores, and Nsight Compute's name for it (that
+    of the loads; the stores' has `_st` for `_ld`)."""
+
+    label: str
+    load: int | float
+    store: int | float | None
+    metric: str
+
+
+_ROWS = (
+    ("global requests", "global_{}_requests", "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"),
+    ("global sectors", "global_{}_sectors", "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"),
+    ("shared requests", "shared_{}_requests", "smsp__sass_inst_executed_op_shared_ld.sum"),
+    ("shared wavefronts", "shared_{}_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
+    ("bank conflicts", "shared_{}_bank_conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
+    ("local requests", "local_{}_requests", "smsp__sass_inst_executed_op_local_ld.sum"),
+)
+_SINGLE_ROWS = (
+    ("global atomics", "global_atomics", "smsp__sass_inst_executed_op_global_atom.sum"),
+    ("shared atomics", "shared_atomics", "smsp__sass_inst_executed_op_shared_atom.sum"),
+)
+
+
+def counter_rows(report: Report) -> list[CounterRow]:
+    """The kernel's memory counters that are not zero."""
+    counters = report.counters
+    table = []
+    for label, name, metric in _ROWS:
+        load, store = (counters.get(name.format(way), 0) for way in ("load", "store"))
+        if load or store:
+            table.append(CounterRow(label, load, store, metric))
+    for label, name, metric in _SINGLE_ROWS:
+        if counters.get(name, 0):
+            table.append(CounterRow(label, counters[name], None, metric))
+    return table
+
+
 # --- source text -----------------------------------------------------------------------------------------------------
 
+CPP_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".ptx")
 Token = tuple[str, str]  # (style: "", "keyword", "comment", "number" or "string"; text)
 
 
 def source_tokens(lines: list[LineReport]) -> list[list[Token]]:
-    """The lines' text without common indentation, each as styled pieces."""
+    """The lines' text without common indentation, each as styled pieces; text that is no source (number 0) is dim."""
+    source = [line for line in lines if line.number]
+    folded: list[list[Token]] = [[("comment", line.text)] for line in lines if not line.number]
+    return _styled(source) + folded
+
+
+def _styled(lines: list[LineReport]) -> list[list[Token]]:
     code = textwrap.dedent("\n".join(line.text.rstrip().expandtabs(4) for line in lines))
-    language = "cuda" if lines and PurePath(lines[0].file).suffix in (".cu", ".cuh", ".h") else "python"
+    language = "cuda" if lines and PurePath(lines[0].file).suffix in CPP_SUFFIXES else "python"
     result: list[list[Token]] = [[]]
     for style, text in _tokens(code, language):
         first, *rest = text.split("\n")

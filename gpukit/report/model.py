@@ -48,10 +48,11 @@ class Report:
 
     `grid` and `block` are (x, y, z); `threads` and `warps` count the whole grid; `shared_bytes` is static plus dynamic
     shared memory of a block; `level` is "source" or "compiled"; `seconds` is how long the CPU machine took (it says
-    nothing about a GPU). `output` is what the kernel printed, piece by piece. `hazards` holds errors and warnings,
-    `findings` notes. `hazards_checked` is False when the launch ran without the hazard checks, so that an empty list is
-    not mistaken for a clean kernel. `imbalance` is the work (warp instructions) of the busiest block over that of the
-    average block, where it is known.
+    nothing about a GPU). `lines` are the kernel and its device functions; `folded` is what lines elsewhere cost, one
+    entry per file with `number` 0. `output` is what the kernel printed, piece by piece. `hazards` holds errors and
+    warnings, `findings` notes. `hazards_checked` is False when the launch ran without the hazard checks, so that an
+    empty list is not mistaken for a clean kernel. `imbalance` is the work (warp instructions) of the busiest block over
+    that of the average block, where it is known.
     """
 
     kernel: str
@@ -65,6 +66,7 @@ class Report:
     arguments: list[dict] = field(default_factory=list)
     counters: dict[str, Number] = field(default_factory=dict)
     lines: list[LineReport] = field(default_factory=list)
+    folded: list[LineReport] = field(default_factory=list)
     hazards: list[Hazard] = field(default_factory=list)
     findings: list[Hazard] = field(default_factory=list)
     seconds: float = 0.0
@@ -124,6 +126,7 @@ class Report:
             "counters": _plain(self.counters),
             "imbalance": _plain(self.imbalance),
             "lines": [line.to_dict() for line in self.lines],
+            "folded": [line.to_dict() for line in self.folded],
             "hazards_checked": self.hazards_checked,
             "hazards": [hazard.to_dict() for hazard in self.hazards],
             "findings": [finding.to_dict() for finding in self.findings],

@@ -100,10 +100,12 @@ def render(
         parts += _remark_lists([remark for remark in listed if remark.hazard.severity != "note"], report)
         return Group(*parts)
     parts.append(_answers(report, gpu))
+    if report.level == "compiled":
+        parts += _counters(report)
     first = answers.look_first(report, gpu)
     if first is not None:
         parts.append(_look_first(report, *first))
-    if report.lines:
+    if layout.rows(report):
         parts.append(_source(report, listed, width))
     parts += _remark_lists(listed, report)
     if report.output:
@@ -140,6 +142,19 @@ def _answers(report: Report, gpu: str) -> RenderableType:
     return Padding(table, (1, 0, 0, 0))
 
 
+def _counters(report: Report) -> list[RenderableType]:
+    """The counters as Nsight Compute names them, and what may still differ from its reading."""
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    table.add_column("counter", no_wrap=True)
+    table.add_column("loads", justify="right", no_wrap=True)
+    table.add_column("stores", justify="right", no_wrap=True)
+    table.add_column("in Nsight Compute (stores: _st)", style="dim", overflow="fold")
+    for row in layout.counter_rows(report):
+        table.add_row(row.label, f"{row.load:,}", "" if row.store is None else f"{row.store:,}", row.metric)
+    parts: list[RenderableType] = [Padding(table, (1, 0, 0, 0))] if table.rows else []
+    return [*parts, Text(layout.ASSEMBLER_NOTE, style="dim")]
+
+
 def _look_first(report: Report, place: Place, reason: str) -> RenderableType:
     text = Text("\nLook first at ", style="bold")
     text.append(f"{_where(report, place)}: {reason}", style="bold")
@@ -162,16 +177,17 @@ def _source(report: Report, listed: list[Remark], width: int) -> RenderableType:
     number_format = layout.compact if narrow else layout.exact
     shown = layout.columns(report)
     headings = [column.short_heading if narrow else column.heading for column in shown]
-    cells = [[column.text(line, number_format) for column in shown] for line in report.lines]
+    rows = layout.rows(report)
+    cells = [[column.text(line, number_format) for column in shown] for line in rows]
     marks = layout.marks_by_place(report, listed)
-    at_lines = [marks.get(Place(line.file, line.number), []) for line in report.lines]
+    at_lines = [marks.get(Place(line.file, line.number), []) for line in rows]
 
     mark_width = max((len(_short_marks(names)) for names in at_lines), default=0)
-    number_width = max(len("line"), *(len(str(line.number)) for line in report.lines))
+    number_width = max(len("line"), *(len(str(line.number)) for line in rows))
     column_widths = [
         max(len(text) for text in (*heading, *(row[place] for row in cells))) for place, heading in enumerate(headings)
     ]
-    source = layout.source_tokens(report.lines)
+    source = layout.source_tokens(rows)
     used = number_width + 1 + sum(size + 1 for size in column_widths) + (mark_width + 1 if mark_width else 0)
     longest = max((sum(len(text) for _, text in tokens) for tokens in source), default=0)
     source_width = max(20, min(longest + 1, width - used))
@@ -185,16 +201,17 @@ def _source(report: Report, listed: list[Remark], width: int) -> RenderableType:
         table.add_column("\n".join(heading), justify="right", width=size, no_wrap=True)
 
     gaps = layout.gaps(report)
-    for line, tokens, names, row, gap in zip(report.lines, source, at_lines, cells, gaps, strict=True):
+    for line, tokens, names, row, gap in zip(rows, source, at_lines, cells, gaps, strict=True):
         if gap is not None:
             blank = [""] if mark_width else []
             table.add_row(*blank, "", Text(gap, style="dim"), *[""] * len(shown))
         front = [_marks_text(names)] if mark_width else []
-        table.add_row(*front, str(line.number), _source_text(tokens), *row)
+        table.add_row(*front, str(line.number or ""), source_text(tokens), *row)
     return Padding(table, (1, 0, 0, 0))
 
 
-def _source_text(tokens: list[Token]) -> Text:
+def source_text(tokens: list[Token]) -> Text:
+    """Source text with its styles."""
     return Text.assemble(*((text, TOKEN_STYLES[style]) for style, text in tokens))
 
 

@@ -23,6 +23,7 @@ from gpukit.machine.hazards.ledger import (
 from gpukit.machine.hazards.races import Memory
 from gpukit.machine.lanes import LaneSet
 from gpukit.machine.program import (
+    CONSTANT,
     GENERIC,
     GLOBAL,
     GLOBAL_BASE,
@@ -34,9 +35,13 @@ from gpukit.machine.program import (
     Element,
     Launch,
     Load,
+    Operand,
+    Place,
     Program,
     Store,
 )
+
+NULL_PAGE = 4096  # addresses below this come from a null pointer
 
 MemoryOp = Load | Store | Atomic
 
@@ -53,21 +58,17 @@ class BoundsChecks:
         """Lanes whose index lies outside its axis; their access was suppressed.
 
         Args:
-            index: one int64 (n,) per axis; for a raw address one array of addresses, and an empty shape.
+            index: one int64 (n,) per axis.
             kind: "read" or "write".
         """
-        space = _space(op, index)
-        word = f"oob_global_{kind}" if space == GLOBAL else "oob_shared" if space == SHARED else "oob_local"
-        array = self.names.array(op, {GLOBAL: "memory", SHARED: "shared memory", LOCAL: "local memory"}[space])
+        word = _word(op.space, kind)
+        array = self.names.array(op, "the array")
 
         def build(entry: Entry) -> Hazard:
             facts = entry.facts
             first, block, thread = facts["index"], facts["block"], facts["threads"][0]
             who = f"{self.names.thread(thread)} of {self.names.block(block)} {kind}s"
-            if not shape:
-                text = f"{who} {array} at an address outside every array of the launch"
-                advice = "Check the pointer and the index, and guard the last elements."
-            elif 0 in shape:
+            if 0 in shape:
                 text = f"{who} {spell(array, first)}, but {array} is empty (shape {_shape(shape)})"
                 advice = "Test for the empty case before the access."
             else:
@@ -96,6 +97,73 @@ class BoundsChecks:
         outside = {a for a, (i, n) in enumerate(zip(index, shape, strict=False)) if ((i < -n) | (i >= n)).any()}
         entry.facts["axes"] = entry.facts.get("axes", set()) | outside
 
+    def outside_memory(self, op: MemoryOp, lanes: LaneSet, address: np.ndarray, width: int, kind: str) -> None:
+        """Lanes whose `width` bytes at an address (int64 (n,)) are not in memory they may reach; their access was
+        suppressed. `kind`: "read" or "write"."""
+        first = int(address[0])
+        space = op.space
+        if space == GENERIC:
+            space = GLOBAL if first >= GLOBAL_BASE else LOCAL if first >= LOCAL_BASE else SHARED
+        stretch = self.names.stretch(op, first)
+        array = self.names.at(op, first) if stretch is None else stretch.name
+        facts: dict = {}
+        if stretch is not None:
+            low, high = (first - stretch.start) // stretch.itemsize, (first + width - 1 - stretch.start) // stretch.itemsize
+            size = (stretch.end - stretch.start) // stretch.itemsize
+            before, behind = max(0, stretch.start - first), max(0, first + width - stretch.end)
+            facts = {"shape": [size], "bytes_before": before, "bytes_behind": behind}
+
+        def build(entry: Entry) -> Hazard:
+            block, thread = entry.facts["block"], entry.facts["threads"][0]
+            who = f"{self.names.thread(thread)} of {self.names.block(block)} {kind}s"
+            advice = "Guard the access with `if (i < n)`, or correct the index."
+            if stretch is None:
+                null = "through a null pointer" if 0 <= first < NULL_PAGE else "at an address outside every array"
+                text = f"{who} {array} {null} (address {first:#x})"
+                advice = "Check the pointer and the index."
+            elif not size:
+                text = f"{who} {spell(array, (low,))}, but {array} is empty"
+                advice = "Test for the empty case before the access."
+            else:
+                what = f"element {low:,}" if low == high else f"elements {low:,} to {high:,}"
+                far = f"{plural(before, 'byte')} before its start" if before else f"{plural(behind, 'byte')} past its end"
+                text = f"{who} {what} of {array}, which has {size:,}: the access {'begins' if before else 'ends'} {far}"
+            return self.where.hazard(
+                _word(space, kind), ERROR, op.line, text, advice,
+                count=entry.count, array=array, index=(low,) if stretch is not None else None,
+                block=block, threads=entry.facts["threads"], details=facts,
+            )  # fmt: skip
+
+        self._example((_word(space, kind), op.line, array), op, lanes, [address], build)
+
+    def misaligned(self, op: MemoryOp, lanes: LaneSet, address: np.ndarray, width: int, kind: str) -> None:
+        """Lanes whose address (int64 (n,)) is no multiple of the `width` bytes of their access, which was suppressed."""
+        first = int(address[0])
+        stretch = self.names.stretch(op, first)
+        array = self.names.at(op, first) if stretch is None else stretch.name
+
+        def build(entry: Entry) -> Hazard:
+            block, thread = entry.facts["block"], entry.facts["threads"][0]
+            text = f"{self.names.thread(thread)} of {self.names.block(block)} {kind}s {plural(width, 'byte')} of {array} at "
+            index = None
+            if stretch is not None:
+                index = ((first - stretch.start) // stretch.itemsize,)
+                text += f"byte {first - stretch.start:,} (element {index[0]:,}), which is"
+            else:
+                text += f"address {first:#x}, which is"
+            text += f" no multiple of {width}: a GPU stops the kernel with `misaligned address`"
+            advice = (
+                f"A vector access of {width} bytes needs an address that is a multiple of {width}: let its index step "
+                "by whole vectors from an aligned start, or access the elements one by one."
+            )
+            return self.where.hazard(
+                "misaligned_access", ERROR, op.line, text, advice,
+                count=entry.count, array=array, index=index, block=block, threads=entry.facts["threads"],
+                details={"width": width, "remainder": first % width},
+            )  # fmt: skip
+
+        self._example(("misaligned_access", op.line, array), op, lanes, [address], build)
+
     def negative(self, op: MemoryOp, lanes: LaneSet, index: list[np.ndarray], shape: tuple[int, ...]) -> None:
         """Lanes with an index below zero, counted from the end as numba does."""
         array = self.names.array(op, "the array")
@@ -121,8 +189,8 @@ class BoundsChecks:
         """Lanes (bool (n,)) that read a granule (int64 (n,) or one for all) nobody wrote."""
         shared = memory.space == SHARED
         kind = "uninit_shared_read" if shared else "uninit_local_read"
-        array = self.names.array(op, f"{memory.space} memory")
         positions = np.flatnonzero(which)
+        array = self.names.at(op, memory.address(int(unit[positions[0] if unit.size > 1 else 0])))
 
         def build(entry: Entry) -> Hazard:
             facts = entry.facts
@@ -174,12 +242,9 @@ class BoundsChecks:
         return entry
 
 
-def _space(op: MemoryOp, index: list[np.ndarray]) -> str:
-    """Where a suppressed access wanted to go; a generic address decides by its window."""
-    if op.space != GENERIC:
-        return op.space
-    address = int(index[0].flat[0])
-    return GLOBAL if address >= GLOBAL_BASE else LOCAL if address >= LOCAL_BASE else SHARED
+def _word(space: str, kind: str) -> str:
+    """The hazard word of a suppressed access."""
+    return "oob_shared" if space == SHARED else "oob_local" if space == LOCAL else f"oob_global_{kind}"
 
 
 def _shape(shape: tuple[int, ...]) -> str:
@@ -263,15 +328,20 @@ def _roots_written_where_data_says(program: Program) -> set[int]:
     while grown:
         before = len(loaded)
         for op in everything:
-            if isinstance(op, (Load, Atomic)) or not loaded.isdisjoint(uses(op)):
+            from_memory = isinstance(op, Atomic) or (isinstance(op, Load) and op.space != CONSTANT)
+            if from_memory or not loaded.isdisjoint(uses(op)):
                 loaded.update(defines(op))
         grown = len(loaded) > before
     return {
         op.root
         for op in everything
-        if isinstance(op, Store) and op.root is not None and isinstance(op.place, Element)
-        if any(isinstance(i, int) and i in loaded for i in op.place.index)
+        if isinstance(op, Store) and op.root is not None and not loaded.isdisjoint(_steering(op.place))
     }
+
+
+def _steering(place: Place) -> tuple[Operand, ...]:
+    """The operands that say which element of its array an access goes to."""
+    return place.index if isinstance(place, Element) else (place.address,)
 
 
 class OutputCheck:
@@ -333,16 +403,15 @@ class OutputCheck:
             strides = tuple(itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
         else:
             return None
-        if memory is None or memory.shadow.writes is None:
+        if memory is None:
             return np.zeros(shape, bool)
         offset = np.zeros(shape, np.int64)
         for axis, (n, stride) in enumerate(zip(shape, strides, strict=True)):
             offset += (np.arange(n) * stride).reshape([-1 if a == axis else 1 for a in range(len(shape))])
         first = (offset + (start - allocation.base)) // memory.granule
-        stamps = memory.shadow.writes.stamp
         written = np.zeros(shape, bool)
         for step in range(max(1, itemsize // memory.granule)):
-            written |= stamps[first + step] != 0
+            written |= ~memory.shadow.unwritten(first + step, since=1)
         return written
 
     def _finding(self, root: int, op: Store, written: np.ndarray) -> Hazard | None:

@@ -1,4 +1,5 @@
-"""Vector clocks inside a warp: which lanes know of which earlier accesses because a syncwarp named both.
+"""Vector clocks: which lanes of a warp know of which earlier accesses because a syncwarp named both, and which warps of
+a block because they met at a barrier that only part of the block takes part in.
 
 Time is the number of the memory or synchronisation instruction. Lane a knows everything lane b did before time
 `clock[a, b]`. A syncwarp of a whole warp only raises one number per warp; the lanes x 32 clocks of a warp exist once
@@ -10,6 +11,8 @@ from __future__ import annotations
 import numpy as np
 
 from gpukit.machine.lanes import WARP_SIZE, LaneSet, Wave
+
+NAMED_BARRIERS = 16
 
 
 class WarpClocks:
@@ -73,3 +76,41 @@ class WarpClocks:
         if ask.size:
             known[ask] = time[ask] < self._clocks[row[ask], lane[ask] & 31, other[ask] & 31]
         return known
+
+
+class BlockClocks:
+    """Clocks of the warps of each block: warp w of a block knows everything its warp v did before `clock[w, v]`.
+
+    They move at named barriers, where a warp that arrives without waiting gives what it knows and takes nothing. Lanes
+    of one warp count as one, as for the hardware, which wants whole warps there.
+    """
+
+    def __init__(self, wave: Wave):
+        self._warps = wave.geometry.warps_per_block
+        shape = (wave.n_blocks, self._warps)
+        self._clocks = np.zeros((*shape, self._warps), np.int32)
+        self._brought = np.zeros((NAMED_BARRIERS, *shape), np.int32)  # what those who arrived so far know
+
+    def arrive(self, lanes: LaneSet, number: int, time: int) -> None:
+        """Lanes reach barrier `number` of their blocks."""
+        block, warp = self._place(lanes)
+        brought = self._brought[number]
+        np.maximum.at(brought, block, self._clocks[block, warp])
+        brought[block, warp] = time
+
+    def open(self, lanes: LaneSet, number: int) -> None:
+        """Lanes that waited at barrier `number` go on, knowing what all who arrived there brought."""
+        block, warp = self._place(lanes)
+        self._clocks[block, warp] = np.maximum(self._clocks[block, warp], self._brought[number, block])
+
+    def clear(self, blocks: np.ndarray, number: int) -> None:
+        """Barrier `number` of these blocks is as new."""
+        self._brought[number, blocks] = 0
+
+    def _place(self, lanes: LaneSet) -> tuple[np.ndarray, np.ndarray]:
+        return np.divmod(lanes.warps[lanes.warp_starts], self._warps)
+
+    def known(self, lane: np.ndarray, other: np.ndarray, time: np.ndarray) -> np.ndarray:
+        """Whether wave lane `lane` knows what lane `other` of its block (wave lane number) did at `time`: bool (n,)."""
+        block, warp = np.divmod(lane >> 5, self._warps)
+        return time < self._clocks[block, warp, (other >> 5) % self._warps]

@@ -8,10 +8,24 @@ from dataclasses import asdict, dataclass, field
 import numpy as np
 
 from gpukit.machine.lanes import Geometry, LaneSet
-from gpukit.machine.program import SHARED_BASE, Allocation, Const, Element, Launch, Operand
+from gpukit.machine.memory import extent
+from gpukit.machine.program import (
+    GLOBAL_BASE,
+    LOCAL,
+    LOCAL_BASE,
+    SHARED,
+    Address,
+    Allocation,
+    Const,
+    Element,
+    Launch,
+    Operand,
+)
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 _SEVERITIES = (ERROR, WARNING, NOTE)
+# An address this far behind an array, and further than the array is long, is no index that ran over.
+FAR_BYTES = 1 << 20
 MAX_THREADS = 4  # examples kept per hazard; counts are never capped
 
 
@@ -97,6 +111,16 @@ def sorted_hazards(hazards: list[Hazard]) -> list[Hazard]:
     )
 
 
+@dataclass(frozen=True)
+class Stretch:
+    """Memory that has a name: virtual addresses `start` to `end`, in elements of `itemsize` bytes."""
+
+    name: str
+    start: int
+    end: int
+    itemsize: int
+
+
 class Names:
     """How threads, blocks, lines, arrays and elements of a launch are called in messages."""
 
@@ -169,13 +193,61 @@ class Names:
         return self._slot(op, address)
 
     def _slot(self, op: object, address: int) -> tuple[int] | None:
-        """Number of the element in its dynamic shared array, which is flat: for slices whose start is computed."""
+        """Number of the element in a shared or local array that is taken as flat: one that is accessed by address, or
+        a dynamic shared array (slices whose start is computed)."""
         number = getattr(op, "root", None)
-        if number is None or not self.program.roots[number].dynamic:
+        by_address = isinstance(getattr(op, "place", None), Address)
+        if not by_address and (number is None or not self.program.roots[number].dynamic):
             return None
+        stretch = self.stretch(op, address)
+        return None if stretch is None else ((address - stretch.start) // stretch.itemsize,)
+
+    # --- memory by address ---------------------------------------------------------------------------------------
+
+    def at(self, op: object, address: int, allocation: Allocation | None = None) -> str:
+        """The array an access reaches at an address, as the user calls it."""
+        if allocation is not None and allocation.name:
+            return self.array(op, allocation.name)
+        stretch = self.stretch(op, address)
+        space = "memory" if address >= GLOBAL_BASE else "local memory" if address >= LOCAL_BASE else "shared memory"
+        return self.array(op, space if stretch is None else stretch.name)
+
+    def stretch(self, op: object, address: int) -> Stretch | None:
+        """The memory that an access at an address means: its root's where that is known, or else what holds the
+        address, or in global memory the nearest array below it."""
+        number = getattr(op, "root", None)
+        if number is not None:
+            return self._of_root(op, number)
+        if address >= GLOBAL_BASE:
+            return self._nearest_array(address)
+        space = LOCAL if address >= LOCAL_BASE else SHARED
+        for number, root in enumerate(self.program.roots):
+            if root.space == space:
+                start, end = extent(self.launch, number)
+                if start <= address < end:
+                    return self._of_root(op, number)
+        return None
+
+    def _of_root(self, op: object, number: int) -> Stretch:
         root = self.program.roots[number]
-        start = SHARED_BASE + self.program.static_shared_bytes
-        return ((address - start) // root.dtype.itemsize,)
+        start, end = extent(self.launch, number)
+        allocation = self.launch.allocations[number] if number < len(self.launch.allocations) else None
+        itemsize = root.dtype.itemsize
+        if allocation is not None:
+            itemsize = allocation.dtype.itemsize
+        elif itemsize == 1:  # untyped bytes: the access says what they are
+            itemsize = getattr(op, "dtype", root.dtype).itemsize
+        return Stretch(self.array(op, root.name), start, end, max(1, itemsize))
+
+    def _nearest_array(self, address: int) -> Stretch | None:
+        below = [a for a in self.launch.allocations if a is not None and a.base <= address]
+        if not below:
+            return None
+        nearest = max(below, key=lambda a: a.base)
+        end = nearest.base + nearest.nbytes
+        if address >= end + max(nearest.nbytes, FAR_BYTES):
+            return None
+        return Stretch(nearest.name, nearest.base, end, max(1, nearest.dtype.itemsize))
 
 
 class Where:

@@ -158,8 +158,9 @@ class RaceFinder:
         blocks = [geometry.block_index(layout.block(s)) for s in stamps]
         indices = [layout.line(s) for s in stamps]
         old_line, now_line = (names.line(i) for i in indices)
-        array = names.array(access.op, memory.allocation.name if memory.allocation else "shared memory")
-        index = names.element(access.op, memory.address(pair.unit), memory.allocation)
+        address = memory.address(pair.unit)
+        array = names.at(access.op, address, memory.allocation)
+        index = names.element(access.op, address, memory.allocation)
         element = spell(array, index)
         same_warp = not entry.facts["across_warps"]
         who = [names.thread(t) for t in threads]

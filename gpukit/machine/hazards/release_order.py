@@ -1,9 +1,9 @@
-"""Order made by fences and atomics: "the last block finishes the sum", spin locks.
+"""Order made by fences and atomics: "the last block finishes the sum", spin locks, flags, barriers of the whole grid.
 
-A thread that has executed a fence and then an atomic on X releases what the fence covers: its own earlier accesses,
-and those of its block from before the last barrier (or syncwarp) in front of the fence. A thread that later executes
-an atomic on X acquires it, and shares it with its block at the next barrier. Kept as logs, looked into only for pairs
-of accesses that nothing else orders.
+A thread that has executed a fence and then an atomic or a strong store on X releases what the fence covers: its own
+earlier accesses, and those of its block from before the last barrier (or syncwarp) in front of the fence. A thread that
+later executes an atomic or a strong load on X acquires it, and shares it with its block at the next barrier. Kept as
+logs, looked into only for pairs of accesses that nothing else orders.
 """
 
 from __future__ import annotations
@@ -157,15 +157,24 @@ class ReleaseOrder:
 
     def syncwarp(self, lanes: LaneSet, time: int) -> None:
         """The lanes of each warp in the set met."""
-        where, starts = lanes.lanes, lanes.warp_starts
+        self._meet(lanes, lanes.warp_starts, time)
+
+    def part_barrier(self, lanes: LaneSet, time: int) -> None:
+        """The lanes of each block in the set met at a barrier that the rest of the block did not take part in."""
+        blocks = lanes.blocks
+        self._meet(lanes, np.flatnonzero(np.concatenate(([True], blocks[1:] != blocks[:-1]))), time)
+
+    def _meet(self, lanes: LaneSet, starts: np.ndarray, time: int) -> None:
+        where = lanes.lanes
         sizes = np.diff(starts, append=lanes.n)
         self._synced[where] = time
         for row in (ANY_SCOPE, DEVICE_SCOPE):
             best = np.maximum.reduceat(np.maximum(self._own[row, where], self._block[row, where]), starts)
             self._block[row, where] = np.repeat(best, sizes)
 
-    def atomic(self, place: np.ndarray, lanes: LaneSet, time: int) -> None:
-        """Atomics on `place` (a number for the granule, int64 (n,)), lane after lane."""
+    def release(self, place: np.ndarray, lanes: LaneSet, time: int) -> None:
+        """Atomics or strong stores on `place` (a number for the granule, int64 (n,)), lane after lane: what the lanes
+        have fenced before is released there."""
         where = lanes.lanes
         cover = np.maximum(self._own[ANY_SCOPE, where], self._block[ANY_SCOPE, where])
         fresh = (cover > 0) & ((self._last_place[where] != place) | (self._last_cover[where] != cover))
@@ -182,7 +191,12 @@ class ReleaseOrder:
             self._last_cover[lane] = cover[chosen]
             self._released_places = np.union1d(self._released_places, place[chosen])
             self._by_place.clear()
+
+    def acquire(self, place: np.ndarray, lanes: LaneSet, time: int) -> None:
+        """Atomics or strong loads on `place`, as for `release`: what was released there before is acquired."""
         if self._released_places.size:
+            where = lanes.lanes
+            moment = (time << _LANE_BITS) + where
             seen = np.flatnonzero(np.isin(place, self._released_places))
             if seen.size:
                 self._acquire(place[seen], where[seen], moment[seen])

@@ -62,7 +62,8 @@ class Order:
     """What orders accesses in one piece of memory: epochs, whether blocks share it, warp clocks if there are any.
 
     `floor`: stamps below it are ordered before everything now (set by grid barriers, or by a new wave).
-    `known(now, old, time)`: whether syncwarp ordered accesses `old`, made at `time`, before lanes `now`.
+    `known(now, old, time)`: whether a syncwarp or a barrier of part of the block ordered accesses `old`, made at `time`
+    in the same block, before lanes `now`.
     """
 
     def __init__(self, layout: StampLayout, between_blocks: bool, known: Callable | None):
@@ -90,7 +91,7 @@ class Order:
         if self.between_blocks:
             rank[self.layout.other_block(difference) & (old >= self.floor)] = OTHER_BLOCK
         if self.known is not None and time is not None:
-            ask = np.flatnonzero(rank == OTHER_THREAD)
+            ask = np.flatnonzero((rank == OTHER_THREAD) | (rank == OTHER_WARP))
             if ask.size:
                 rank[ask[self.known(now[ask], old[ask], time[ask])]] = ORDERED
         return rank
@@ -171,7 +172,8 @@ class Shadow:
         self.timed = timed
         self.writes: LastOne | None = None
         self.reads: LastTwo | None = None
-        self.atomics: LastTwo | None = None
+        self.strong_reads: LastTwo | None = None
+        self.atomics: LastTwo | None = None  # and strong writes
 
     def record_write(self, unit: np.ndarray, now: np.ndarray, time: int) -> np.ndarray | None:
         """As `LastOne.put`."""
@@ -185,6 +187,12 @@ class Shadow:
             self.reads = LastTwo(self.size, self.timed)
         self.reads.put(unit, now, time, self.order)
 
+    def record_strong_read(self, unit: np.ndarray, now: np.ndarray, time: int) -> None:
+        """As `LastTwo.put`."""
+        if self.strong_reads is None:
+            self.strong_reads = LastTwo(self.size, self.timed)
+        self.strong_reads.put(unit, now, time, self.order)
+
     def record_atomic(self, unit: np.ndarray, now: np.ndarray, time: int) -> None:
         """As `LastTwo.put`."""
         if self.atomics is None:
@@ -192,8 +200,8 @@ class Shadow:
         self.atomics.put(unit, now, time, self.order)
 
     def unwritten(self, unit: np.ndarray, since: int) -> np.ndarray:
-        """Where no write or atomic with a stamp of at least `since` has reached the granule: bool (n,)."""
-        result = np.ones(unit.size, bool) if self.writes is None else self.writes.stamp[unit] < since
+        """Where no write or atomic with a stamp of at least `since` has reached the granule: bool, shape of `unit`."""
+        result = np.ones(unit.shape, bool) if self.writes is None else self.writes.stamp[unit] < since
         if self.atomics is not None:
             result &= self.atomics.first[unit] < since
         return result

@@ -16,8 +16,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from gpukit.machine.analysis import is_part_barrier, written_roots
 from gpukit.machine.hazards.bounds_and_outputs import AliasCheck, BoundsChecks, OutputCheck
-from gpukit.machine.hazards.clocks import WarpClocks
+from gpukit.machine.hazards.clocks import BlockClocks, WarpClocks
 from gpukit.machine.hazards.ledger import ERROR, NOTE, Hazard, Ledger, Names, Where, plural, sorted_hazards
 from gpukit.machine.hazards.numeric import NumericChecks
 from gpukit.machine.hazards.races import ATOMIC, READ, WRITE, Access, Memory, RaceFinder
@@ -26,11 +27,13 @@ from gpukit.machine.hazards.shadow import LastTwo, Order, Shadow, StampLayout
 from gpukit.machine.hazards.sync import SyncChecks
 from gpukit.machine.lanes import WARP_SIZE, Geometry, LaneSet, Wave
 from gpukit.machine.program import (
+    GENERIC,
     GLOBAL,
     LOCAL,
     LOCAL_BASE,
     SHARED,
     SHARED_BASE,
+    Address,
     Allocation,
     Alu,
     Atomic,
@@ -69,23 +72,25 @@ class HazardTracker:
         self.races = RaceFinder(self.layout, self.names, self.ledger, self._ordered)
 
         operations = list(_operations(launch))
+        ends = [block.end for block in program.blocks]
         fences = any(isinstance(op, Fence) for op in operations)
-        atomics = any(isinstance(op, Atomic) for op in operations)
-        self._release = ReleaseOrder(geometry) if fences and atomics else None
-        self._has_syncwarp = any(isinstance(b.end, WarpSync) and b.end.kind == "sync" for b in program.blocks)
-        self._timed = self._has_syncwarp or self._release is not None
+        hand_over = any(isinstance(op, Atomic) or _may_be_strong(op) for op in operations)
+        self._release = ReleaseOrder(geometry) if fences and hand_over else None
+        self._has_syncwarp = any(isinstance(end, WarpSync) and end.kind == "sync" for end in ends)
+        self._has_part_barriers = any(is_part_barrier(end) for end in ends)
+        self._timed = self._has_syncwarp or self._has_part_barriers or self._release is not None
         self._clocks: WarpClocks | None = None
+        self._block_clocks: BlockClocks | None = None
 
-        known = self._known if self._has_syncwarp else None
+        known = self._known if self._has_syncwarp or self._has_part_barriers else None
         self._global_order = Order(self.layout, True, known)
         self._block_order = Order(self.layout, False, known)
-        accesses = [op for op in operations if isinstance(op, (Load, Store, Atomic))]
-        self._unknown_widths = [op.dtype.itemsize for op in accesses if op.root is None]
-        unknown_writes = any(isinstance(op, (Store, Atomic)) and op.root is None for op in operations)
+        self._widths = _Widths(launch)
+        written = written_roots(program)
         self._written = {
             allocation.base
-            for root, allocation in zip(program.roots, launch.allocations, strict=False)
-            if allocation is not None and (unknown_writes or root.written is not False)
+            for number, allocation in enumerate(launch.allocations)
+            if allocation is not None and number in written
         }
         self._global: dict[int, Memory | None] = {}
         self._own: dict[str, Memory | None] = {}  # shared and local memory of the wave
@@ -105,6 +110,8 @@ class HazardTracker:
         self._wave_floor = self._epoch << layout.epoch_shift
         if self._has_syncwarp:
             self._clocks = WarpClocks(wave)
+        if self._has_part_barriers:
+            self._block_clocks = BlockClocks(wave)
         if self._release is not None:
             self._release.begin_wave(wave)
 
@@ -118,6 +125,21 @@ class HazardTracker:
         self._next_epoch(None if everywhere else blocks)
         if self._release is not None:
             self._release.barrier(None if everywhere else blocks, self._time)
+
+    def arrive(self, lanes: LaneSet, number: int) -> None:
+        """Lanes reached a named barrier that not all of their block wait at."""
+        self._time += 1
+        assert self._block_clocks is not None
+        self._block_clocks.arrive(lanes, number, self._time)
+
+    def part_barrier(self, lanes: LaneSet, number: int) -> None:
+        """The lanes that waited at a named barrier go on: what those who arrived did before is ordered."""
+        self._time += 1
+        assert self._block_clocks is not None
+        self._block_clocks.open(lanes, number)
+        self._block_clocks.clear(np.unique(lanes.blocks), number)
+        if self._release is not None:
+            self._release.part_barrier(lanes, self._time)
 
     def grid_sync(self) -> None:
         """All blocks of the grid passed a grid-wide barrier."""
@@ -153,20 +175,26 @@ class HazardTracker:
         return block * self.geometry.lanes_per_block + self.layout.thread(stamps)
 
     def _known(self, now: np.ndarray, old: np.ndarray, time: np.ndarray) -> np.ndarray:
-        """Whether syncwarp ordered `old` (same warp, same epoch) before `now`."""
-        assert self._clocks is not None
-        return self._clocks.known(self._lane(now), self._lane(old), time)
+        """Whether a syncwarp or a barrier of part of the block ordered `old` (same block and epoch) before `now`."""
+        lane, other = self._lane(now), self._lane(old)
+        result = np.zeros(lane.size, bool)
+        if self._clocks is not None:
+            same_warp = np.flatnonzero(lane >> 5 == other >> 5)
+            result[same_warp] = self._clocks.known(lane[same_warp], other[same_warp], time[same_warp])
+        if self._block_clocks is not None:
+            result |= self._block_clocks.known(lane, other, time)
+        return result
 
     def _ordered(
         self, old: np.ndarray, now: np.ndarray, time: np.ndarray, memory: Memory, units: np.ndarray, atomic: bool
     ) -> np.ndarray:
-        """Whether something finer than barriers orders these pairs: syncwarp, or fences and atomics."""
+        """Whether something finer than barriers orders these pairs: syncwarp, named barriers, or fences and atomics."""
         layout = self.layout
         result = np.zeros(old.size, bool)
-        if self._clocks is not None:
-            same_warp = np.flatnonzero(((old ^ now) & (layout.block_mask | layout.warp_mask)) == 0)
-            if same_warp.size:
-                result[same_warp] = self._known(now[same_warp], old[same_warp], time[same_warp])
+        if self._clocks is not None or self._block_clocks is not None:
+            same_block = np.flatnonzero(((old ^ now) & layout.block_mask) == 0)
+            if same_block.size:
+                result[same_block] = self._known(now[same_block], old[same_block], time[same_block])
         if self._release is not None:
             ask = np.flatnonzero(~result)
             if ask.size:
@@ -177,7 +205,7 @@ class HazardTracker:
 
     # --- memory ------------------------------------------------------------------------------------------------
 
-    def global_memory(self, root: int | None, allocation: Allocation) -> Memory | None:
+    def global_memory(self, allocation: Allocation) -> Memory | None:
         """What is remembered about an allocation; None when the program only reads it, so nothing can go wrong."""
         if allocation.base not in self._global:
             self._global[allocation.base] = self._new_global(allocation)
@@ -186,12 +214,8 @@ class HazardTracker:
     def _new_global(self, allocation: Allocation) -> Memory | None:
         if allocation.base not in self._written:
             return None
-        elements = [
-            root.element
-            for root, its in zip(self.launch.program.roots, self.launch.allocations, strict=False)
-            if its is not None and its.base == allocation.base
-        ]
-        granule = math.gcd(*elements, *self._unknown_widths) or 1
+        its = [n for n, a in enumerate(self.launch.allocations) if a is not None and a.base == allocation.base]
+        granule = self._widths.granule(GLOBAL, its) or 1
         units = -(-allocation.nbytes // granule)
         shadow = Shadow(units, self._global_order, self._timed)
         return Memory(GLOBAL, shadow, granule, allocation.base, max(1, units), allocation)
@@ -209,8 +233,8 @@ class HazardTracker:
     def _own_memory(self, space: str, base: int, nbytes: int, owners: int) -> Memory | None:
         memory = self._own.get(space)
         if memory is None or memory.shadow.size < owners * memory.units_per_owner:
-            elements = [root.element for root in self.launch.program.roots if root.space == space]
-            granule = math.gcd(SEGMENT_ALIGNMENT, *elements, *self._unknown_widths)
+            its = [n for n, root in enumerate(self.launch.program.roots) if root.space == space]
+            granule = math.gcd(SEGMENT_ALIGNMENT, self._widths.granule(space, its))
             units = -(-nbytes // SEGMENT_ALIGNMENT) * SEGMENT_ALIGNMENT // granule
             shadow = Shadow(units * owners, self._block_order, self._timed)
             memory = self._own[space] = Memory(space, shadow, granule, base, max(1, units))
@@ -238,15 +262,21 @@ class HazardTracker:
             self._uninitialised(access, count, lanes)
             if memory.space == LOCAL:
                 return
+        strong = _is_strong(op, memory)
         after_write = after_atomic = None
         for step in _steps(access, count):
             if shadow.writes is not None:
                 old = shadow.writes.stamp[step.unit]
                 time = None if shadow.writes.time is None else shadow.writes.time[step.unit]
                 after_write = _both(after_write, self.races.check(step, WRITE, old, time, after_write))
+            if strong:
+                shadow.record_strong_read(*_representatives(step), self._time)
+                continue
             if shadow.atomics is not None:
                 after_atomic = self._against_two(step, ATOMIC, shadow.atomics, after_atomic)
             shadow.record_read(*_representatives(step), self._time)
+        if strong and self._release is not None:
+            self._release.acquire(_places(access, lanes), lanes, self._time)
 
     def store(
         self,
@@ -275,14 +305,20 @@ class HazardTracker:
                 return np.zeros(positions.size, bool)
             return _same_bits(_take(new, positions), _take(old, positions))
 
+        if _is_strong(op, memory):
+            self._atomic_like(access, count)
+            if self._release is not None:
+                self._release.release(_places(access, lanes), lanes, self._time)
+            return
         after_write = after_read = after_atomic = beside = None
         for step in _steps(access, count):
             if shadow.writes is not None:
                 before = shadow.writes.stamp[step.unit]
                 time = None if shadow.writes.time is None else shadow.writes.time[step.unit]
                 after_write = _both(after_write, self.races.check(step, WRITE, before, time, after_write, unchanged))
-            if shadow.reads is not None:
-                after_read = self._against_two(step, READ, shadow.reads, after_read)
+            for reads in (shadow.reads, shadow.strong_reads):
+                if reads is not None:
+                    after_read = self._against_two(step, READ, reads, after_read)
             if shadow.atomics is not None:
                 after_atomic = self._against_two(step, ATOMIC, shadow.atomics, after_atomic)
             beside = _both(beside, self._write_together(step, unit, new, beside))
@@ -320,9 +356,20 @@ class HazardTracker:
         """Lanes do an atomic; arguments as for `load`."""
         unit, count = memory.units(offset, width)
         access = self._access(op, ATOMIC, memory, unit, count, lanes)
-        shadow = memory.shadow
         if memory.space != GLOBAL and op.action != "exch":
             self._uninitialised(access, count, lanes)
+        self._atomic_like(access, count)
+        if self._release is not None:
+            place = _places(access, lanes)
+            self._release.release(place, lanes, self._time)
+            self._release.acquire(place, lanes, self._time)
+        if op.float_action or (op.dtype.kind in "fc" and op.action in ("add", "sub")):
+            key = (op.line, self.names.at(op, memory.address(int(unit[0])), memory.allocation))
+            self._float_atomics[key] = self._float_atomics.get(key, 0) + lanes.n
+
+    def _atomic_like(self, access: Access, count: int) -> None:
+        """Check and record an atomic or a strong store: it races with plain accesses, not with its like."""
+        shadow = access.memory.shadow
         after_write = after_read = None
         for step in _steps(access, count):
             if shadow.writes is not None:
@@ -332,12 +379,6 @@ class HazardTracker:
             if shadow.reads is not None:
                 after_read = self._against_two(step, READ, shadow.reads, after_read)
             shadow.record_atomic(*_representatives(step), self._time)
-        if self._release is not None:
-            place = memory.base + np.broadcast_to(unit, (lanes.n,)) * memory.granule
-            self._release.atomic(place, lanes, self._time)
-        if op.dtype.kind in "fc" and op.action in ("add", "sub"):
-            key = (op.line, self.names.array(op, f"{memory.space} memory"))
-            self._float_atomics[key] = self._float_atomics.get(key, 0) + lanes.n
 
     def _against_two(self, step: Access, kind: str, last: LastTwo, skip: np.ndarray | None) -> np.ndarray | None:
         """Check against both remembered reads or atomics; returns `skip` with the reported lanes added."""
@@ -379,6 +420,18 @@ class HazardTracker:
     ) -> None:
         """As `BoundsChecks.outside`."""
         self.bounds.outside(op, lanes, index, shape, kind)
+
+    def outside_memory(
+        self, op: Load | Store | Atomic, lanes: LaneSet, address: np.ndarray, width: int, kind: str
+    ) -> None:
+        """As `BoundsChecks.outside_memory`."""
+        self.bounds.outside_memory(op, lanes, address, width, kind)
+
+    def misaligned(
+        self, op: Load | Store | Atomic, lanes: LaneSet, address: np.ndarray, width: int, kind: str
+    ) -> None:
+        """As `BoundsChecks.misaligned`."""
+        self.bounds.misaligned(op, lanes, address, width, kind)
 
     def negative_index(
         self, op: Load | Store | Atomic, lanes: LaneSet, index: list[np.ndarray], shape: tuple[int, ...]
@@ -482,6 +535,54 @@ def _echo(hazard: Hazard, everything: list[Hazard]) -> bool:
 def _operations(launch: Launch) -> Iterator[Op]:
     for block in launch.program.blocks:
         yield from block.ops
+
+
+class _Widths:
+    """How wide the accesses to each piece of memory are: their greatest common divisor is what is tracked as one."""
+
+    def __init__(self, launch: Launch):
+        self._roots = launch.program.roots
+        self._of_root: dict[int, list[int]] = {}
+        self._of_space: dict[str, list[int]] = {}  # of accesses that may go anywhere in a space
+        self._by_element: set[int] = set()
+        for op in _operations(launch):
+            if not isinstance(op, Load | Store | Atomic):
+                continue
+            by_address = isinstance(op.place, Address)
+            # Every access by address is a multiple of its whole width; elements of packed records may lie anywhere.
+            k = len(op.dst) if isinstance(op, Load) else len(op.src) if isinstance(op, Store) else 1
+            width = op.dtype.itemsize * (k if by_address else 1)
+            if op.root is None:
+                self._of_space.setdefault(op.space, []).append(width)
+            else:
+                self._of_root.setdefault(op.root, []).append(width)
+                if not by_address:
+                    self._by_element.add(op.root)
+
+    def granule(self, space: str, roots: list[int]) -> int:
+        """Bytes of the unit to track in memory that these roots name; 0 when nothing is known."""
+        widths = [*self._of_space.get(space, ()), *self._of_space.get(GENERIC, ())]
+        for root in roots:
+            known = self._of_root.get(root)
+            if known is None or root in self._by_element:
+                widths.append(self._roots[root].element)
+            widths += known or ()
+        return math.gcd(*widths)
+
+
+def _may_be_strong(op: Op) -> bool:
+    return isinstance(op, Load | Store) and (op.strong or op.volatile)
+
+
+def _is_strong(op: Load | Store, memory: Memory) -> bool:
+    """Whether an access is atomic as far as races go. Volatile ones are in global memory, where flags are polled, but
+    not in shared memory, where the old warp-synchronous code relies on them and they order nothing."""
+    return op.strong or (op.volatile and memory.space == GLOBAL)
+
+
+def _places(access: Access, lanes: LaneSet) -> np.ndarray:
+    """A number for the place of each lane, int64 (n,)."""
+    return access.memory.base + np.broadcast_to(access.unit, (lanes.n,)) * access.memory.granule
 
 
 def _steps(access: Access, count: int) -> Iterator[Access]:

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpukit.errors import GpukitError, KernelSyntaxError, KernelTypeError, LaunchError
-from gpukit.machine.frontends.python import cleanup, types
+from gpukit.machine.frontends import cleanup
+from gpukit.machine.frontends.python import types
 from gpukit.machine.frontends.python import source as sources
 from gpukit.machine.frontends.python.arrays import layout_of, memory_dtype
 from gpukit.machine.frontends.python.builder import Builder, Memory

@@ -12,6 +12,7 @@ from functools import cache, partial
 
 import numpy as np
 
+from gpukit.machine.frontends.cleanup import COPY
 from gpukit.machine.frontends.python import types
 from gpukit.machine.frontends.python.values import BOOL, INT64, UNKNOWN, Array, Scalar, Value, integer
 from gpukit.machine.program import (
@@ -41,7 +42,6 @@ from gpukit.machine.program import (
     WarpSync,
 )
 
-COPY = "{0}"
 
 
 @cache

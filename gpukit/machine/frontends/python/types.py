@@ -26,6 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from gpukit.machine.arithmetic import casts
 from gpukit.machine.frontends.python import arithmetic
 
 BOOL = np.dtype(np.bool_)
@@ -181,7 +182,7 @@ def cast(src: np.dtype, dst: np.dtype) -> str | Callable | None:
     """How a value of `src` becomes one of `dst`: a template or callable of one operand; None when they are equal.
 
     Integers wrap, float64 to float32 rounds to nearest, anything to bool is `!= 0`. Float to integer truncates toward
-    zero and saturates, as the cvt instruction does (see `arithmetic.float_to_int`); float16 to integer
+    zero and saturates, as the cvt instruction does (see `casts.float_to_int`); float16 to integer
     rounds to nearest even first, because numba-cuda emits cvt.rni for it.
     """
     if src == dst:
@@ -191,7 +192,7 @@ def cast(src: np.dtype, dst: np.dtype) -> str | Callable | None:
     if dst == BOOL:
         return "({0} != 0)"
     if src.kind == "f" and dst.kind in "iu":
-        return arithmetic.float_to_int(src, dst)
+        return casts.float_to_int(src, dst)
     return operator.methodcaller("astype", dst)
 
 

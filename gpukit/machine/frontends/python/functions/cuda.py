@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from gpukit.machine.arithmetic import rounding
 from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.functions import bits, rounding
+from gpukit.machine.frontends.python.functions import bits
 from gpukit.machine.frontends.python.functions.base import Function, rule, rules, typed
 from gpukit.machine.frontends.python.functions.math import cbrt
 from gpukit.machine.frontends.python.types import Rule

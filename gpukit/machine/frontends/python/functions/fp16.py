@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from gpukit.machine.arithmetic import rounding
 from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.functions import rounding
 from gpukit.machine.frontends.python.functions.base import Function, rule, rules
 from gpukit.machine.frontends.python.types import FLOAT16, Rule
 

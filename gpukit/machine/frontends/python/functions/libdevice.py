@@ -19,9 +19,11 @@ from statistics import NormalDist
 
 import numpy as np
 
+from gpukit.machine.arithmetic import rounding
+from gpukit.machine.arithmetic.casts import float_to_int
+from gpukit.machine.arithmetic.elementwise import vector
 from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.arithmetic import float_to_int, vector
-from gpukit.machine.frontends.python.functions import bits, rounding
+from gpukit.machine.frontends.python.functions import bits
 from gpukit.machine.frontends.python.functions import math as pymath
 from gpukit.machine.frontends.python.functions.base import Function, elementwise, rule, rules
 from gpukit.machine.frontends.python.types import Rule

@@ -12,8 +12,9 @@ from functools import reduce
 
 import numpy as np
 
+from gpukit.machine.arithmetic.casts import float_to_int
+from gpukit.machine.arithmetic.elementwise import vector
 from gpukit.machine.frontends.python import types
-from gpukit.machine.frontends.python.arithmetic import float_to_int, vector
 from gpukit.machine.frontends.python.functions.base import (
     Function,
     elementwise,

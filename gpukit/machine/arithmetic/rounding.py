@@ -16,7 +16,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from gpukit.machine.frontends.python.arithmetic import float_to_int, vector
+from gpukit.machine.arithmetic import fused
+from gpukit.machine.arithmetic.casts import float_to_int
+from gpukit.machine.arithmetic.elementwise import vector
 
 MODES = ("rn", "rz", "ru", "rd")
 
@@ -131,7 +133,7 @@ def multiply(dtype: np.dtype, mode: str) -> Callable:
         return np.multiply
 
     @vector
-    def function(x, y):
+    def multiply(x, y):
         if dtype != _FLOAT64:
             product = x.astype(_FLOAT64) * y.astype(_FLOAT64)  # exact
             return _narrow(product, np.zeros_like(product), dtype, mode)
@@ -141,7 +143,7 @@ def multiply(dtype: np.dtype, mode: str) -> Callable:
         p, e = _two_product(mx, my)
         return np.where(usual, _scaled(p, e, ex + ey, mode), plain)
 
-    return function
+    return multiply
 
 
 def divide(dtype: np.dtype, mode: str) -> Callable:
@@ -202,7 +204,7 @@ def fma(dtype: np.dtype, mode: str = "rn") -> Callable:
     """(x, y, z) -> x * y + z in `dtype`, rounded once by `mode`."""
 
     @vector
-    def function(x, y, z):
+    def fma(x, y, z):
         if dtype == _FLOAT64:
             result = _fma_float64(x, y, z, mode)
         else:
@@ -215,7 +217,9 @@ def fma(dtype: np.dtype, mode: str = "rn") -> Callable:
             result = np.where(cancelled, dtype.type(-0.0), result)
         return result
 
-    return function
+    if mode != "rn":
+        return fma
+    return fused.double(fma) if dtype == _FLOAT64 else fused.narrow(dtype, fma)
 
 
 def _product_is(x, y, z):

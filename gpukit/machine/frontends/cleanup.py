@@ -1,4 +1,4 @@
-"""Tidies what `emit` wrote: joins blocks, drops what nothing reads, and lets copies share a register.
+"""Tidies what a front end wrote: joins blocks, drops what nothing reads, and lets copies share a register.
 
 Nothing here changes what a program does or counts: only operations that stand for nothing the user wrote go.
 """
@@ -9,7 +9,6 @@ import math
 from dataclasses import replace
 
 from gpukit.machine.analysis import defines, liveness, successors, uses
-from gpukit.machine.frontends.python.builder import COPY
 from gpukit.machine.program import (
     Address,
     Alu,
@@ -30,6 +29,7 @@ from gpukit.machine.program import (
     Terminator,
 )
 
+COPY = "{0}"  # the code of an Alu that copies; a front end's copies count as nothing
 MAX_REGISTERS = 20_000  # above this the conflicts take too much memory, and copies stay
 
 

@@ -1,0 +1,114 @@
+"""A comparison of both levels in a terminal or a pipe (rich)."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table
+from rich.text import Text
+
+from gpukit.comparison import layout
+from gpukit.comparison.model import LABELS, LevelComparison
+from gpukit.report import layout as report_layout
+from gpukit.report.model import LineReport
+from gpukit.report.terminal import TEXT_WIDTH, source_text
+
+if TYPE_CHECKING:
+    from gpukit.comparison.layout import Mark
+
+_DIFFERENT = "black on bright_yellow"
+_NUMBER_WIDTH = 11
+
+
+def to_text(comparison: LevelComparison, width: int = TEXT_WIDTH) -> str:
+    """The terminal view as plain text: no colour codes, no trailing blanks."""
+    console = Console(file=io.StringIO(), width=width, color_system=None, force_terminal=False, legacy_windows=False)
+    show(comparison, console)
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    return "\n".join(line.rstrip() for line in text.splitlines())
+
+
+def show(comparison: LevelComparison, console: Console) -> None:
+    """Print the comparison for the console's width."""
+    console.print(render(comparison, console.width), highlight=False)
+
+
+def render(comparison: LevelComparison, width: int) -> RenderableType:
+    """Totals first, then the source with both counts at each line, then the reasons as sentences."""
+    marked = layout.marks(comparison)
+    parts = [_heading(comparison), _totals(comparison)]
+    if any(line.counters for line in comparison.lines):
+        parts.append(_source(comparison, marked, width))
+    if marked:
+        parts += [Text("\nDifferences", style="bold"), _reasons(marked)]
+    if comparison.results:
+        results = "; ".join(map(layout.result, comparison.results))
+        parts.append(Text.assemble(("\nResults of the two levels  ", "bold"), results))
+    return Group(*parts, Text(f"\n{report_layout.ASSEMBLER_NOTE}", style="dim"))
+
+
+def _heading(comparison: LevelComparison) -> RenderableType:
+    source = comparison.source
+    head = Text.assemble((source.kernel, "bold"), f"  {report_layout.short_path(source.file)}  ")
+    head.append(f"source level beside compiled level: {layout.summary(comparison)}")
+    lines = [head, Text(layout.title(comparison))]
+    if source.arguments:
+        lines.append(Text(report_layout.arguments(source)))
+    return Group(*lines)
+
+
+def _totals(comparison: LevelComparison) -> RenderableType:
+    table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
+    for heading, justify in (("counter", "left"), ("source", "right"), ("compiled", "right"), ("", "right")):
+        table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
+    table.add_column("what the compiler did", overflow="fold")
+    for total in comparison.totals:
+        change = Text(layout.change(total), style="" if total.equal else _DIFFERENT)
+        kinds = layout.kinds(total.reasons)
+        table.add_row(LABELS[total.counter], f"{total.source:,}", f"{total.compiled:,}", change, kinds)
+    return Padding(table, (1, 0, 0, 0))
+
+
+def _source(comparison: LevelComparison, marked: list[Mark], width: int) -> RenderableType:
+    names = {(mark.file, mark.line, mark.difference.counter): mark.mark for mark in marked}
+    lines = [LineReport(line.file, line.number, line.text) for line in comparison.lines]
+    tokens = report_layout.source_tokens(lines)
+    mark_width = max((len(mark.mark) for mark in marked), default=0)
+    number_width = max(4, *(len(str(line.number)) for line in lines))
+    counted = [difference for line in comparison.lines for difference in line.counters]
+    label_width = max(len(LABELS[difference.counter]) for difference in counted)
+    longest = max((sum(len(text) for _, text in line) for line in tokens), default=0)
+    used = mark_width + 1 + number_width + 1 + label_width + 1 + 2 * (_NUMBER_WIDTH + 1)
+    table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, collapse_padding=True, header_style="dim")
+    table.add_column("line", justify="right", width=number_width, no_wrap=True, style="dim")
+    table.add_column("source", width=max(20, min(longest + 1, width - used)), no_wrap=True, overflow="ellipsis")
+    table.add_column("", width=label_width, no_wrap=True)
+    table.add_column("source", width=_NUMBER_WIDTH, justify="right", no_wrap=True)
+    table.add_column("compiled", width=_NUMBER_WIDTH, justify="right", no_wrap=True)
+    table.add_column("", width=mark_width, no_wrap=True)
+    following = lines[0].number
+    for line, compared, text in zip(lines, comparison.lines, tokens, strict=True):
+        if line.number != following:
+            table.add_row("", "", "", "", "", "")
+        following = line.number + 1
+        front: list[str | Text] = [str(line.number), source_text(text)]
+        if not compared.counters:
+            table.add_row(*front, "", "", "", "")
+        for difference in compared.counters:
+            mark = names.get((line.file, line.number, difference.counter), "")
+            numbers = (f"{difference.source:,}", f"{difference.compiled:,}")
+            table.add_row(*front, LABELS[difference.counter], *numbers, Text(mark, style=_DIFFERENT if mark else ""))
+            front = ["", ""]
+    return Padding(table, (1, 0, 0, 0))
+
+
+def _reasons(marked: list[Mark]) -> RenderableType:
+    table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column(no_wrap=True)
+    table.add_column(overflow="fold")
+    for mark in marked:
+        table.add_row(Text(mark.mark, style=_DIFFERENT), Text(f"line {mark.line}: {layout.sentences(mark)}"))
+    return table

@@ -1,0 +1,1 @@
+"""Arithmetic that NumPy does not have as such, over NumPy scalars and arrays: what every front end may use."""

@@ -1,0 +1,166 @@
+"""The two half-precision formats, float16 and bfloat16, by their bits: alone in 16 bits or two in 32.
+
+NumPy has no bfloat16, and its float16 arithmetic is slow, so numbers of both formats are held as uint16. A sum or
+product of two of them is computed in float32 and rounded once more, which gives the correctly rounded result: float32
+has more than twice as many bits. A fused multiply-add needs more than that (see `fma`).
+
+Every NaN that an operation makes is 0x7FFF, the one the GPU makes.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+
+import numpy as np
+
+from gpukit.machine.arithmetic import rounding
+from gpukit.machine.arithmetic.elementwise import vector
+
+BITS, PAIR = np.dtype(np.uint16), np.dtype(np.uint32)
+FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
+NAN, SIGN = BITS.type(0x7FFF), BITS.type(0x8000)
+_ZERO, _UPPER = BITS.type(0), PAIR.type(16)
+
+
+class Half(ABC):
+    """One of the two formats. Methods take and give bits (uint16, scalars or 1-D arrays) where not said otherwise."""
+
+    def __init__(self, name: str, infinity: int, one: int):
+        self.name = name
+        self.infinity = BITS.type(infinity)  # its bits are also those of the exponent field
+        self.one = BITS.type(one)
+
+    @abstractmethod
+    def widen(self, bits):
+        """The numbers as float32, exactly."""
+
+    @abstractmethod
+    def rounded(self, value, mode: str = "rn"):
+        """Numbers of any integer or float type (float16 included), rounded once by `mode`, one of rounding.MODES."""
+
+    @abstractmethod
+    def fma(self, x, y, z):
+        """x * y + z, rounded once."""
+
+    def is_nan(self, bits):
+        return (bits & 0x7FFF) > self.infinity
+
+    def canonical(self, bits):
+        """With every NaN replaced by 0x7FFF."""
+        nan = self.is_nan(bits)
+        return np.where(nan, NAN, bits)[()] if nan.any() else bits
+
+    def flushed(self, bits):
+        """Subnormal numbers replaced by a zero of their sign."""
+        return np.where((bits & self.infinity) == 0, bits & SIGN, bits)[()]
+
+    def saturated(self, bits):
+        """Clamped to [0, 1], NaN to 0. (What is NaN or negative has larger bits than infinity.)"""
+        return np.where(bits > self.infinity, _ZERO, np.minimum(bits, self.one))[()]
+
+    def relu(self, bits):
+        """Negative numbers replaced by 0; a NaN stays one."""
+        return np.where(bits < SIGN, bits, np.where(self.is_nan(bits), NAN, _ZERO))[()]
+
+    def finite(self, bits):
+        """Infinities replaced by the largest finite number of their sign."""
+        return bits - ((bits & 0x7FFF) == self.infinity)
+
+    def ordered(self, bits):
+        """int16 that are ordered as the numbers are, with -0 below +0. The same function leads back."""
+        signed = bits.view(np.int16)
+        return signed ^ ((signed >> np.int16(15)) & np.int16(0x7FFF))
+
+
+class _Float16(Half):
+    def widen(self, bits):
+        return bits.view(FLOAT16).astype(FLOAT32)
+
+    def rounded(self, value, mode: str = "rn"):
+        nearest = mode == "rn"
+        result = value.astype(FLOAT16) if nearest else rounding.convert(value.dtype, FLOAT16, mode)(value)
+        return self.canonical(result.view(BITS))
+
+    def fma(self, x, y, z):
+        # What a float64 sum loses never decides how 11 bits are rounded: where the exact sum needs more than 53 bits,
+        # it overflows or lies nowhere near the middle between two float16.
+        x, y, z = (bits.view(FLOAT16).astype(FLOAT64) for bits in (x, y, z))
+        return self.rounded(x * y + z)
+
+
+class _BFloat16(Half):
+    """The upper half of a float32."""
+
+    def widen(self, bits):
+        return (bits.astype(PAIR) << _UPPER).view(FLOAT32)
+
+    def rounded(self, value, mode: str = "rn"):
+        if value.dtype == FLOAT64:
+            value = _float64_to_odd(value, np.zeros_like(value)[()])
+        elif value.dtype.kind in "iu":
+            value = _integer_to_odd(value)
+        elif value.dtype == FLOAT16:
+            value = value.astype(FLOAT32)
+        bits = value.view(PAIR)
+        if mode == "rn":
+            up = ((bits >> _UPPER) & PAIR.type(1)) + PAIR.type(0x7FFF)
+        elif mode == "rz":
+            up = PAIR.type(0)
+        else:  # away from zero on one side of it
+            up = (np.signbit(value) == (mode == "rd")).astype(PAIR) * PAIR.type(0xFFFF)
+        nan = np.isnan(value)
+        result = ((bits + up) >> _UPPER).astype(BITS)
+        return np.where(nan, NAN, result)[()] if nan.any() else result
+
+    def fma(self, x, y, z):
+        x, y, z = (self.widen(bits).astype(FLOAT64) for bits in (x, y, z))
+        product = x * y  # exact
+        total = product + z
+        back = total - product
+        return self.rounded(_float64_to_odd(total, (product - (total - back)) + (z - back)))
+
+
+F16: Half = _Float16("f16", 0x7C00, 0x3C00)
+BF16: Half = _BFloat16("bf16", 0x7F80, 0x3F80)
+
+
+def _float64_to_odd(total, lost):
+    """A float64 sum whose exact value is total + lost as float32 rounded to odd: toward zero, and the last bit set
+    where that changed it. Rounding this to the fewer bits of a half is as good as rounding the exact value."""
+    nearest = total.astype(FLOAT32)
+    back = nearest.astype(FLOAT64)
+    inexact = ((back != total) | (lost != 0)) & np.isfinite(total)
+    away = (np.abs(back) > np.abs(total)) | ((back == total) & (lost * np.sign(total) < 0))
+    # As integers, neighbours are one apart.
+    return ((nearest.view(PAIR) - (away & inexact)) | inexact).view(FLOAT32)
+
+
+def _integer_to_odd(value):
+    """Integers as float32 rounded to odd."""
+    toward_zero = rounding.convert(value.dtype, FLOAT32, "rz")(value)
+    inexact = toward_zero.astype(value.dtype) != value
+    return (toward_zero.view(PAIR) | inexact).view(FLOAT32)
+
+
+# --- pairs -----------------------------------------------------------------------------------------------------------
+
+
+def packed(function: Callable) -> Callable:
+    """A function over uint16 bits as one over pairs of them in uint32: it does both halves."""
+
+    @vector
+    def pairwise(*pairs):
+        return function(*(np.ascontiguousarray(pair).view(BITS) for pair in pairs)).view(PAIR)
+
+    return pairwise
+
+
+def join(high, low):
+    """Two halves (uint16 bits) as a pair (uint32)."""
+    return (high.astype(PAIR) << _UPPER) | low
+
+
+def split(pair):
+    """The high and the low half of a pair."""
+    return (pair >> _UPPER).astype(BITS), pair.astype(BITS)

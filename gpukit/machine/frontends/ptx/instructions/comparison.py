@@ -1,0 +1,121 @@
+"""Comparison and selection of integers and bits: setp set selp slct.
+
+Comparison words: eq ne for all types; lt le gt ge for signed and unsigned; lo ls hi hs for unsigned. The result can be
+combined with a predicate by .and .or .xor.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from gpukit.machine.frontends.ptx.instructions.forms import (
+    BOOL,
+    as_held,
+    compute,
+    expect,
+    known,
+    one_of,
+    operands,
+)
+from gpukit.machine.frontends.ptx.instructions.table import instruction
+from gpukit.machine.frontends.ptx.syntax import INTEGER, TYPES, Instruction, Operand, Sink
+from gpukit.machine.program import Const
+from gpukit.machine.program import Operand as Value
+
+if TYPE_CHECKING:
+    from gpukit.machine.frontends.ptx.emitter import Emitter
+
+EQUAL = {"eq": "==", "ne": "!="}
+ORDER = {"lt": "<", "le": "<=", "gt": ">", "ge": ">="}
+UNSIGNED_ORDER = {"lo": "<", "ls": "<=", "hi": ">", "hs": ">="}
+COMBINE = {"and": "&", "or": "|", "xor": "^"}
+BITS = ("b16", "b32", "b64")
+COMPARED = ("u16", "s16", "u32", "s32", "u64", "s64", *BITS)
+SELECTED = ("f32", "f64", *COMPARED)
+
+
+@instruction("setp", families=(INTEGER,))
+def set_predicate(out: Emitter, inst: Instruction) -> None:
+    """p|q = the comparison and its opposite, each combined with a predicate if the instruction says so."""
+    if len(inst.types) != 1:
+        out.refuse(f"`{inst.name}`")
+    target, compare, sources, combine, third = _comparison(out, inst)
+    p, q = out.two(target)
+    if isinstance(q, Sink):
+        out.alu(p, BOOL, combine.format(compare), *sources, *third)
+        return
+    holds = compute(out, BOOL, compare, *sources, count=1)
+    combine = combine.replace("{2}", "{1}")
+    # Both are computed before either is written: the predicate they are combined with may be one of them.
+    opposite = compute(out, BOOL, combine.format("~{0}"), holds, *third)
+    out.alu(p, BOOL, combine.format("{0}"), holds, *third, count=0)
+    out.write(q, opposite)
+
+
+@instruction("set", families=(INTEGER,))
+def set_value(out: Emitter, inst: Instruction) -> None:
+    """d = all bits (integers) or 1.0 (f32) where the comparison holds, else 0."""
+    if len(inst.types) != 2 or inst.types[0] not in ("u32", "s32", "f32"):
+        out.refuse(f"`{inst.name}`")
+    target, compare, sources, combine, third = _comparison(out, inst)
+    dtype = TYPES[inst.types[0]]
+    sign = "" if dtype.kind == "f" else "-"
+    code = f"{sign}({combine.format(compare)}).astype('{dtype.str[1:]}')"
+    out.alu(target, dtype, code, *sources, *third)
+
+
+def _comparison(out: Emitter, inst: Instruction) -> tuple[Operand, str, list[Value], str, list[Value]]:
+    """Of setp and set: the destination; template and operands of the comparison; the template of its combination with
+    a predicate ("{}" where the comparison goes) and that predicate, "{}" and nothing without one."""
+    if inst.type not in COMPARED:
+        out.refuse(f"`{inst.name}`")
+    words = EQUAL | ({} if inst.type in BITS else ORDER) | (UNSIGNED_ORDER if inst.type[0] == "u" else {})
+    known(out, inst, *words, *(word for word in COMBINE))
+    word = one_of(out, inst, *words)
+    combines = [word for word in inst.modifiers if word in COMBINE]
+    if len(combines) > 1:
+        out.refuse(f"`{inst.name}`")
+    target, a, b, *c = operands(out, inst, 3 + len(combines))
+    dtype = TYPES[inst.type]
+    if word in EQUAL:
+        dtype = as_held(out, a, dtype)
+    sources = [out.read(a, dtype), out.read(b, dtype)]
+    combine = "({}) " + COMBINE[combines[0]] + " {{2}}" if combines else "{}"
+    return target, "{0} " + words[word] + " {1}", sources, combine, [out.read(operand, BOOL) for operand in c]
+
+
+@instruction("selp", families=(INTEGER,))
+def select_by_predicate(out: Emitter, inst: Instruction) -> None:
+    dtype = expect(out, inst, " ".join(COMPARED))
+    target, a, b, p = operands(out, inst, 4)
+    dtype = as_held(out, target, dtype)
+    select(out, target, dtype, out.read(p, BOOL), out.read(a, dtype), out.read(b, dtype))
+
+
+@instruction("slct", families=(INTEGER,))
+def select_by_sign(out: Emitter, inst: Instruction) -> None:
+    """d = a where c >= 0, else b."""
+    known(out, inst)
+    if len(inst.types) != 2 or inst.types[0] not in SELECTED or inst.types[1] != "s32":
+        out.refuse(f"`{inst.name}`")
+    target, a, b, c = operands(out, inst, 4)
+    dtype = as_held(out, target, TYPES[inst.types[0]])
+    nonnegative = compute(out, BOOL, "{0} >= 0", out.read(c, TYPES["s32"]))
+    select(out, target, dtype, nonnegative, out.read(a, dtype), out.read(b, dtype))
+
+
+def select(out: Emitter, target: Operand, dtype: np.dtype, p: Value, a: Value, b: Value) -> None:
+    """target = a where p, else b. Integers are selected by masks: where lanes disagree np.where takes several times as
+    long, once for each branch that the processor guesses wrong."""
+    if dtype.kind == "f":
+        out.alu(target, dtype, "np.where({0}, {1}, {2})[()]", p, a, b)
+        return
+    mask = f"-{{0}}.astype('{dtype.str[1:]}')"
+    if not (isinstance(b, Const) and b.value == 0):
+        out.alu(target, dtype, f"(({{1}} ^ {{2}}) & {mask}) ^ {{2}}", p, a, b)
+    elif isinstance(a, Const) and a.value == 1:
+        out.alu(target, dtype, mask[1:], p)
+    else:
+        out.alu(target, dtype, f"{{1}} & {mask}", p, a)
