@@ -1,9 +1,12 @@
-"""gpukit: run, profile and check numba.cuda kernels on any computer.
+"""gpukit: run, profile and check CUDA kernels, in Python or C++, on any computer.
 
 report = gpukit.profile(kernel, grid, block, *args)   # counters and hazards, line by line
+gpukit.profile(kernel, ..., level="compiled")         # the counters the hardware would show
 gpukit.check(kernel, grid, block, *args)              # raises KernelHazard when the kernel is wrong
 gpukit.launch(kernel, grid, block, *args)             # just run it
-gpukit.load("kernels.py")                             # the kernels of a file, without executing any of it
+gpukit.compare_levels(kernel, grid, block, *args)     # what the compiler changes, and why
+gpukit.load("kernels.cu")                             # the kernels of a .py, .cu or .ptx file; executes none of it
+gpukit.RawKernel(code, "name")                        # CUDA C++ with CuPy's interface; RawModule too
 from gpukit import cuda                               # numba.cuda's API on the CPU machine
 """
 
@@ -25,8 +28,10 @@ from gpukit.errors import (
 
 if TYPE_CHECKING:
     from gpukit import cuda
+    from gpukit.comparison import LevelComparison, compare_levels
+    from gpukit.frontends import load
     from gpukit.launching import check, launch, profile
-    from gpukit.machine.frontends.python import load
+    from gpukit.raw import RawKernel, RawModule
     from gpukit.report import Report
 
 __version__ = "0.1.0"
@@ -36,7 +41,11 @@ _HOMES = {
     "profile": "gpukit.launching",
     "check": "gpukit.launching",
     "launch": "gpukit.launching",
-    "load": "gpukit.machine.frontends.python",
+    "load": "gpukit.frontends",
+    "compare_levels": "gpukit.comparison",
+    "LevelComparison": "gpukit.comparison",
+    "RawKernel": "gpukit.raw",
+    "RawModule": "gpukit.raw",
     "Report": "gpukit.report",
     "cuda": "gpukit.cuda",
 }
@@ -59,9 +68,13 @@ __all__ = [
     "KernelSyntaxError",
     "KernelTypeError",
     "LaunchError",
+    "LevelComparison",
+    "RawKernel",
+    "RawModule",
     "Report",
     "UnsupportedFeature",
     "check",
+    "compare_levels",
     "cuda",
     "launch",
     "load",

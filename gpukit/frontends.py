@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from gpukit import cppfiles
 from gpukit.errors import LaunchError
 from gpukit.machine.frontends import python as python_frontend
 
@@ -72,13 +73,11 @@ def load(path: str | Path) -> Any:
 
     The result maps names to kernels for `profile`, `check` and `launch`, and has attributes of the same names. A
     template of a .cu file is found by its arguments: `load("sum.cu")["reduce<256>"]`. A .cu file is compiled when a
-    kernel of it is first launched.
+    kernel of it is first asked for.
 
     Raises:
         KernelSyntaxError: the file is not there or cannot be read.
     """
-    if Path(path).suffix in (".cu", ".cuh", ".ptx"):
-        from gpukit import raw
-
-        return raw.load(path)
+    if Path(path).suffix in cppfiles.SUFFIXES:
+        return cppfiles.load(path)
     return python_frontend.load(path)

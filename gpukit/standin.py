@@ -18,6 +18,7 @@ import os
 import sys
 import types as python_types
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 # Modules of numba.cuda that programs import, and what takes their place: a module of the facade, or "" for a
@@ -142,8 +143,7 @@ def stand_in() -> Iterator[python_types.ModuleType]:
     Modules that were there before come back afterwards; modules imported inside keep the facade they were given.
     """
     facade = importlib.import_module("gpukit.cuda")
-    replaced = [name for name in sys.modules if _is_replaced(name)]
-    before = {name: sys.modules.pop(name) for name in replaced}
+    before = _exchange({})
     had_numba = sys.modules.get("numba")
     numba_cuda = vars(had_numba).get("cuda", _missing) if had_numba else _missing
     for root in _ROOTS:
@@ -157,14 +157,15 @@ def stand_in() -> Iterator[python_types.ModuleType]:
     guard = _Guard(facade)
     sys.meta_path.insert(0, guard)
     builtins.exec = _exec_keeping_source
+    active = _Active(guard, before)
+    _active.append(active)
     try:
         yield facade
     finally:
+        _active.remove(active)
         builtins.exec = _exec
         sys.meta_path.remove(guard)
-        for name in [name for name in sys.modules if _is_replaced(name)]:
-            del sys.modules[name]
-        sys.modules.update(before)
+        _exchange(active.before)
         numba = sys.modules.get("numba")
         if numba is not None and isinstance(getattr(numba.__spec__, "loader", None), _Substitute):
             for name in ("numba", *("numba" + suffix for suffix in _SUBSTITUTES)):
@@ -175,6 +176,41 @@ def stand_in() -> Iterator[python_types.ModuleType]:
             del numba.cuda
 
 
+@contextlib.contextmanager
+def real_numba_cuda() -> Iterator[None]:
+    """numba.cuda itself for the duration, inside `stand_in` too: its compiler imports parts of itself while it works."""
+    active = _active[-1] if _active else None
+    if active is None or active.aside:
+        yield
+        return
+    numba = sys.modules.get("numba")
+    shown = vars(numba).get("cuda", _missing) if numba is not None else _missing
+    facade = _exchange(active.before)
+    if numba is not None and "numba.cuda" in active.before:
+        numba.cuda = active.before["numba.cuda"]  # type: ignore[attr-defined]
+    sys.meta_path.remove(active.guard)
+    active.aside = True
+    try:
+        yield
+    finally:
+        active.aside = False
+        sys.meta_path.insert(0, active.guard)
+        active.before = _exchange(facade)
+        numba = sys.modules.get("numba")
+        if numba is not None and shown is not _missing:
+            numba.cuda = shown  # type: ignore[attr-defined]
+
+
+@dataclass(slots=True)
+class _Active:
+    """A stand-in that is in place: its guard, and the modules it put aside. `aside`: they are back for a while."""
+
+    guard: _Guard
+    before: dict[str, python_types.ModuleType]
+    aside: bool = False
+
+
+_active: list[_Active] = []
 _missing = object()
 _exec = builtins.exec
 _exec_serial = itertools.count(1)
@@ -208,6 +244,13 @@ def _install(root: str, modules: dict[str, str]) -> None:
         parent, _, leaf = name.rpartition(".")
         if suffix and sys.modules[parent].__name__ == parent:
             setattr(sys.modules[parent], leaf, module)
+
+
+def _exchange(modules: dict[str, python_types.ModuleType]) -> dict[str, python_types.ModuleType]:
+    """Put these modules in the place of those that stand-ins replace; returns what was there."""
+    before = {name: sys.modules.pop(name) for name in list(sys.modules) if _is_replaced(name)}
+    sys.modules.update(modules)
+    return before
 
 
 def _is_replaced(name: str) -> bool:

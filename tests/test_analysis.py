@@ -69,7 +69,7 @@ def structured(draw):
 def test_only_back_edges_go_down_and_loops_are_contiguous(blocks):
     order = analysis.lay_out(blocks)
     succ = {b: analysis.successors(block.end) for b, block in enumerate(order)}
-    loops, latches = analysis._natural_loops(0, succ)
+    loops, latches = analysis._find_loops(0, succ)
     for b, targets in succ.items():
         for target in targets:
             assert target > b or (target in loops and b in latches[target])

@@ -50,6 +50,7 @@ class Code:
     `instructions` counts them in the program's text, `requests` how often warps ran them, `units` their sectors or
     wavefronts, `bytes` what the lanes asked for, `widths` the bytes per lane. `loops` are the lines of the loops around
     the instruction in the fewest loops, outermost first. `same` are the lines of other accesses to the same elements.
+    `assembled` says that the assembler merged, split or dropped some of them.
     """
 
     instructions: int = 0
@@ -59,6 +60,7 @@ class Code:
     widths: set[int] = field(default_factory=set)
     loops: tuple[int, ...] | None = None
     same: set[Line] = field(default_factory=set)
+    assembled: bool = False
 
     @property
     def depth(self) -> int:
@@ -71,12 +73,15 @@ class Executed:
     def __init__(self, program: Program, run: Run, by_array: bool):
         self.program = program
         self.sites: dict[Site, Code] = {}
-        self.selects: set[Line] = set()  # lines where both ways are computed and one is selected
+        # Lines of tests whose outcome selects among values, or guards an instruction, instead of steering a branch.
+        self.selects: set[Line] = set()
+        self.guards: set[Line] = set()
         self._run = run
         self._blocks = run.compiled.analysis.blocks
         self._by_array = by_array
         self._loops = _loops_around(self._blocks, run.compiled.analysis.loops)
         self._equal = equal_accesses(self._blocks, self._loops)
+        self._tests = _Tests(program, self._blocks)
         self._read()
 
     @property
@@ -102,16 +107,6 @@ class Executed:
                     found.add(self.line(end.line))
         return found
 
-    def arms(self, line: Line) -> set[Line]:
-        """Lines of what stands directly behind the branches of a line."""
-        found = set()
-        for block in self._blocks:
-            end = block.end
-            if isinstance(end, Branch) and self.line(end.line) == line:
-                for target in (end.if_true, end.if_false):
-                    found |= {self.line(op.line) for op in self._blocks[target].ops}
-        return found
-
     def _read(self) -> None:
         slot = 0
         counts, level = self._run.counts, self._run.compiled.analysis.level
@@ -120,32 +115,34 @@ class Executed:
                 if isinstance(op, Access):
                     self._access(op, b, slot)
                     slot += 1
-                elif isinstance(op, Alu) and isinstance(op.code, str) and "np.where(" in op.code:
-                    self.selects.add(self.line(op.line))
+                elif isinstance(op, Alu) and op.count and not self._tests.is_test(op):
+                    self.selects |= {self.line(line) for source in op.src for line in self._tests.lines(source)}
             end = block.end
-            if isinstance(end, Branch) and end.count:
-                condition = level[end.condition] if isinstance(end.condition, int) else 0
-                if condition == LANE:
+            if isinstance(end, Branch):
+                if not end.count:
+                    self.guards |= {self.line(line) for line in self._tests.lines(end.condition)}
+                elif isinstance(end.condition, int) and level[end.condition] == LANE:
                     self._add(Site(self.line(end.line), BRANCHES), b, counts.block_warps[b])
 
     def _access(self, op: Access, b: int, slot: int) -> None:
         way = {Load: "loads", Store: "stores", Atomic: "atomics"}[type(op)]
         by_space = self._run.counts.access[slot]
-        width = op.dtype.itemsize * (1 if isinstance(op, Atomic) else len(op.dst if isinstance(op, Load) else op.src))
+        widths = _widths(op)
         for space in by_space or ({op.space} - {GENERIC}):
             count = by_space.get(space)
             array = self.array(op) if self._by_array and space not in (SHARED, LOCAL) else ""
             site = Site(self.line(op.line), f"{space} {way}", array)
-            code = self._add(site, b, count.requests if count else 0)
-            code.widths.add(width)
+            code = self._add(site, b, count.requests if count else 0, len(widths))
+            code.widths.update(widths)
+            code.assembled |= getattr(op, "requests", None) is not None
             code.same |= {self.line(other.line) for other in self._equal.get(id(op), ())}
             if count is not None:
                 code.units += count.units
                 code.bytes += count.bytes
 
-    def _add(self, site: Site, b: int, requests: int) -> Code:
+    def _add(self, site: Site, b: int, requests: int, instructions: int = 1) -> Code:
         code = self.sites.setdefault(site, Code())
-        code.instructions += 1
+        code.instructions += instructions
         code.requests += requests
         around = tuple(self._loop_line(loop) for loop in self._loops[b])
         if code.loops is None or len(around) < len(code.loops):
@@ -161,10 +158,51 @@ class Executed:
         return self.program.lines[self._blocks[loop.header].end.line].number
 
 
+def _widths(op: Access) -> list[int]:
+    """Bytes per lane of each request that an access makes."""
+    if isinstance(op, Atomic):
+        return [op.dtype.itemsize]
+    if op.requests is not None:
+        return [nbytes for _, nbytes in op.requests]
+    return [op.dtype.itemsize * len(op.dst if isinstance(op, Load) else op.src)]
+
+
 def _loops_around(blocks: list[BasicBlock], loops: dict[int, Loop]) -> list[list[Loop]]:
     """The loops around each block, outermost first."""
     largest_first = sorted(loops.values(), key=lambda loop: -len(loop.blocks))
     return [[loop for loop in largest_first if b in loop.blocks] for b in range(len(blocks))]
+
+
+class _Tests:
+    """Where the bools of a program come from."""
+
+    def __init__(self, program: Program, blocks: list[BasicBlock]):
+        self._registers = program.registers
+        self._writers: dict[int, list[Alu]] = {}
+        for block in blocks:
+            for op in block.ops:
+                if isinstance(op, Alu):
+                    self._writers.setdefault(op.dst, []).append(op)
+
+    def is_test(self, op: Alu) -> bool:
+        return self._registers[op.dst].dtype.kind == "b"
+
+    def lines(self, operand: Operand) -> set[int]:
+        """Lines of the comparisons that a bool comes from; empty for anything but a bool."""
+        if not isinstance(operand, int) or self._registers[operand].dtype.kind != "b":
+            return set()
+        found: set[int] = set()
+        seen = {operand}
+        stack = [operand]
+        while stack:
+            for writer in self._writers.get(stack.pop(), ()):
+                if writer.count:
+                    found.add(writer.line)
+                else:  # the same bits as another type, or the opposite
+                    sources = {source for source in writer.src if isinstance(source, int)} - seen
+                    seen |= sources
+                    stack += sources
+        return found
 
 
 # --- accesses to the same elements -----------------------------------------------------------------------------------

@@ -53,7 +53,7 @@ def _totals(comparison: LevelComparison) -> str:
         for total in comparison.totals
     )
     head = (
-        '<tr class="dim"><td>counter</td><td class="n">source</td><td class="n">compiled</td><td></td>'
+        '<tr class="dim"><td>counter</td><td class="n">source level</td><td class="n">compiled</td><td></td>'
         "<td>what the compiler did</td></tr>"
     )
     return f"<table>{head}{rows}</table>"
@@ -74,7 +74,7 @@ def _source(comparison: LevelComparison) -> str:
             rows.append(f"{_opening(difference)}{front}{_cells(difference)}</tr>")
             front = "<td></td><td></td>"
     head = (
-        '<tr><th class="n">line</th><th>source</th><th></th><th class="n">source</th><th class="n">compiled</th>'
+        '<tr><th class="n">line</th><th>source</th><th></th><th class="n">source<br>level</th><th class="n">compiled<br>level</th>'
         "<th>why</th></tr>"
     )
     return f'<div class="scroll"><table class="source levels">{head}{"".join(rows)}</table></div>'
@@ -87,7 +87,7 @@ def _opening(difference: Difference | None) -> str:
 def _cells(difference: Difference | None) -> str:
     if difference is None:
         return '<td colspan="4"></td>'
-    why = "<br>".join(escape(layout.sentence(reason)) for reason in difference.reasons)
+    why = "<br>".join(map(escape, layout.sentences(difference.reasons)))
     return (
         f'<td class="q">{LABELS[difference.counter]}</td><td class="n">{difference.source:,}</td>'
         f'<td class="n">{difference.compiled:,}</td><td class="why">{why}</td>'

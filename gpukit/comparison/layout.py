@@ -12,21 +12,24 @@ from gpukit.report import layout
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A difference at a line with its mark ("D1")."""
+    """What differs at a line for one reason, with its mark ("D1")."""
 
     mark: str
     file: str
     line: int
-    difference: Difference
+    differences: tuple[Difference, ...]
 
 
 def marks(comparison: LevelComparison) -> list[Mark]:
-    """The differences of all lines, in order."""
+    """The differences of all lines, in order; those of one line that have the same reasons share a mark."""
     found: list[Mark] = []
     for line in comparison.lines:
+        groups: dict[tuple[Reason, ...], list[Difference]] = {}
         for difference in line.counters:
             if not difference.equal:
-                found.append(Mark(f"D{len(found) + 1}", line.file, line.number, difference))
+                groups.setdefault(tuple(difference.reasons), []).append(difference)
+        for group in groups.values():
+            found.append(Mark(f"D{len(found) + 1}", line.file, line.number, tuple(group)))
     return found
 
 
@@ -63,16 +66,22 @@ def kinds(reasons: Sequence[Reason]) -> str:
     return ", ".join([*known, *(["differs" if not known else "more that has no visible reason"] if unknown else [])])
 
 
-def sentence(reason: Reason) -> str:
-    """A reason with its word and array."""
-    array = f"{reason.array}: " if reason.array else ""
-    return f"{array}{reason.kind}: {reason.text}"
+def sentences(reasons: Sequence[Reason]) -> list[str]:
+    """Reasons as text; arrays that have the same one are named together."""
+    arrays: dict[tuple[str, str], list[str]] = {}
+    for reason in reasons:
+        arrays.setdefault((reason.kind, reason.text), []).append(reason.array)
+    texts = []
+    for (kind, text), names in arrays.items():
+        named = ", ".join(name for name in names if name)
+        texts.append(f"{f'{named}: ' if named else ''}{text if kind == DIFFERS else f'{kind}: {text}'}")
+    return texts
 
 
-def sentences(mark: Mark) -> str:
+def explanation(mark: Mark) -> str:
     """What a mark stands for, without its place."""
-    d = mark.difference
-    return f"{LABELS[d.counter]} {d.source:,} -> {d.compiled:,}; " + "; ".join(map(sentence, d.reasons))
+    counts = ", ".join(f"{LABELS[d.counter]} {d.source:,} -> {d.compiled:,}" for d in mark.differences)
+    return f"{counts}; {'; '.join(sentences(mark.differences[0].reasons))}"
 
 
 def result(found: ResultComparison) -> str:

@@ -67,7 +67,7 @@ class LineComparison:
 
 @dataclass(slots=True)
 class ResultComparison:
-    """Whether both levels left the same in an array the kernel can write.
+    """Whether both levels left the same in an array that the kernel changes.
 
     `differing` of its `elements` are unequal, by at most `largest` (0.0 if that cannot be said: integers that wrapped,
     records). NaN equals NaN.

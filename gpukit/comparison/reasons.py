@@ -12,7 +12,7 @@ from gpukit.comparison.accesses import BRANCHES, Code, Executed, Line, Site
 
 MOVED, MERGED, UNROLLED, VECTORIZED, SPLIT = "hoisted", "merged", "unrolled", "vectorized", "split"
 PREDICATED, REMOVED, REGISTERS, ELSEWHERE = "predicated", "removed", "in registers", "at another line"
-DUPLICATED, ADDED, DIFFERS = "duplicated", "added", "differs"
+ASSEMBLER, DUPLICATED, ADDED, DIFFERS = "by the assembler", "duplicated", "added", "differs"
 
 _LOCAL = ("local loads", "local stores")
 
@@ -36,14 +36,15 @@ class Reasons:
 
     def of(self, line: Line, what: str) -> list[Reason]:
         """The reasons for what differs at a line, one per array that differs; at least one."""
-        arrays = {site.array for site in (*self._source.sites, *self._compiled.sites) if _at(site, line, what)}
+        sites = {
+            site for site in (*self._source.sites, *self._compiled.sites) if (site.line, site.what) == (line, what)
+        }
         found = []
-        for array in sorted(arrays):
-            site = Site(line, what, array)
+        for site in sorted(sites, key=lambda site: site.array):
             before, after = self._source.sites.get(site, Code()), self._compiled.sites.get(site, Code())
             if (before.requests, before.units) != (after.requests, after.units):
                 kind, text = self._why(site, before, after)
-                found.append(Reason(kind, text, array))
+                found.append(Reason(kind, text, site.array))
         return found or [Reason(DIFFERS, "no reason is visible in the compiled code")]
 
     def _why(self, site: Site, before: Code, after: Code) -> tuple[str, str]:
@@ -52,92 +53,79 @@ class Reasons:
         if not before.instructions:
             return self._only_compiled(site, after)
         if not after.instructions:
-            return self._gone(site, before)
-        return self._changed(site, before, after)
+            return self._gone(site, before, after)
+        return _changed(_noun(site.what), before, after)
 
     # --- accesses ----------------------------------------------------------------------------------------------------
 
-    def _changed(self, site: Site, before: Code, after: Code) -> tuple[str, str]:
-        """Both levels have instructions here."""
-        noun = _noun(site.what)
-        if before.bytes == after.bytes and before.widths != after.widths:
-            if min(after.widths) >= max(before.widths):
-                return VECTORIZED, f"{_widths(after)} bytes a lane in one {noun} instead of {_widths(before)}"
-            if max(after.widths) <= min(before.widths):
-                return SPLIT, f"{_widths(after)} bytes a lane in one {noun} instead of {_widths(before)}"
-        fewer = after.requests < before.requests
-        if after.instructions > before.instructions:
-            if not fewer and before.depth:
-                return (
-                    UNROLLED,
-                    f"{_times(after, noun)} instead of {before.instructions} in the loop{_at_lines(before)}",
-                )
-            if not fewer:
-                return DUPLICATED, f"{_times(after, noun)} instead of {before.instructions}"
-        if fewer and after.depth < before.depth:
-            return MOVED, f"the {noun} was moved out of the loop{_at_lines(before, after.depth)}"
-        if fewer and after.instructions < before.instructions and before.same:
-            return MERGED, f"{_times(after, noun)} instead of {before.instructions}: equal ones were merged"
-        return (
-            DIFFERS,
-            f"no reason is visible in the compiled code ({_times(after, noun)}, {before.instructions} written)",
-        )
-
-    def _gone(self, site: Site, before: Code) -> tuple[str, str]:
+    def _gone(self, site: Site, before: Code, after: Code) -> tuple[str, str]:
         """The compiled code has no such instruction at this line."""
         noun = _noun(site.what)
-        if site.what in _LOCAL and not self._total(self._compiled, *_LOCAL):
-            return REGISTERS, "the local array is gone: its elements are kept in registers"
-        kept = [line for line in sorted(before.same) if line != site.line and self._has_access(line, site.array)]
+        if after.assembled:
+            return ASSEMBLER, f"it drops this {noun}, whose value nothing uses"
+        if site.what in _LOCAL and not any(
+            s.what in _LOCAL and c.instructions for s, c in self._compiled.sites.items()
+        ):
+            return REGISTERS, "the elements of the local array are kept in registers"
+        kept = [line for line in sorted(before.same) if self._has_access(line, site.array)]
         if kept:
-            return MERGED, f"no {noun} here: line {kept[0][1]} accesses the same elements, and its value is used"
-        if site.line in before.same and self._has_access(site.line, site.array):
-            return (
-                MERGED,
-                f"no {noun} here: another access of this line goes to the same elements, and its value is used",
-            )
+            other = "another access of this line" if site.line in kept else f"line {kept[0][1]}"
+            return MERGED, f"{other} accesses the same elements, so this {noun} is not needed"
+        to = self._hoisted_to(site, before)
+        if to is not None:
+            depth = self._compiled.sites[Site(to, site.what, site.array)].depth
+            return MOVED, f"the {noun} was moved out of the loop{_of_line(before, depth)}, to line {to[1]}"
         elsewhere = self._elsewhere(site, before)
         if elsewhere is not None:
-            return ELSEWHERE, f"the compiler names line {elsewhere[1]} for this {noun}"
-        if not self._more_than_written(site):
+            return ELSEWHERE, f"the compiled code has this {noun} at line {elsewhere[1]}"
+        if not self._may_have_moved(site):
             return REMOVED, f"the compiled code has no such {noun} at any line"
-        return DIFFERS, f"the compiled code has no {noun} at this line"
+        return _no_reason(before, after, noun)
 
     def _only_compiled(self, site: Site, after: Code) -> tuple[str, str]:
         """The source has no such instruction at this line."""
         noun = _noun(site.what)
-        for other, code in self._source.sites.items():
-            gone = other not in self._compiled.sites
-            if gone and _alike(other, site) and _numbers(code) == _numbers(after):
+        for other, before in self._source.sites.items():
+            if not _alike(other, site) or other in self._compiled.sites:
+                continue
+            if self._hoisted_to(other, before) == site.line:
+                return (
+                    MOVED,
+                    f"this is the {noun} of line {other.line[1]}, out of its loop{_of_line(before, after.depth)}",
+                )
+            if _numbers(before) == _numbers(after):
                 return ELSEWHERE, f"this is the {noun} that the source has at line {other.line[1]}"
-        return ADDED, f"the source has no {noun} at this line ({_times(after, noun)})"
+        return ADDED, f"the source has no {noun} at this line, the compiled code has {_times(after, noun)}"
+
+    def _hoisted_to(self, site: Site, before: Code) -> Line | None:
+        """The one line at which the compiled code alone accesses the array, in fewer loops and less often."""
+        new = [s for s in self._compiled.sites if _alike(s, site) and s not in self._source.sites]
+        gone = [s for s in self._source.sites if _alike(s, site) and s not in self._compiled.sites]
+        if len(new) != 1 or gone != [site]:
+            return None
+        after = self._compiled.sites[new[0]]
+        return new[0].line if after.depth < before.depth and after.requests < before.requests else None
 
     def _elsewhere(self, site: Site, before: Code) -> Line | None:
         """The line at which the compiled code alone has accesses with exactly these numbers."""
-        for other, code in self._compiled.sites.items():
-            same_kind = (other.what, other.array) == (site.what, site.array)
-            if (
-                same_kind
-                and _numbers(code) == _numbers(before)
-                and not self._source.sites.get(other, Code()).instructions
-            ):
+        for other, after in self._compiled.sites.items():
+            if other not in self._source.sites and _alike(other, site) and _numbers(after) == _numbers(before):
                 return other.line
         return None
 
     def _has_access(self, line: Line, array: str) -> bool:
         """Whether the compiled code accesses an array at a line in any way."""
-        return any(site.line == line and site.array == array and _is_access(site) for site in self._compiled.sites)
+        return any(
+            site.line == line and site.array == array and site.what != BRANCHES and code.instructions
+            for site, code in self._compiled.sites.items()
+        )
 
-    def _more_than_written(self, site: Site) -> bool:
-        """Whether the compiled code has more of these accesses than the source at any line: it may have moved there."""
+    def _may_have_moved(self, site: Site) -> bool:
+        """Whether the compiled code has more of these accesses than the source at any line."""
         return any(
             _alike(other, site) and code.instructions > self._source.sites.get(other, Code()).instructions
             for other, code in self._compiled.sites.items()
         )
-
-    @staticmethod
-    def _total(executed: Executed, *kinds: str) -> int:
-        return sum(code.instructions for site, code in executed.sites.items() if site.what in kinds)
 
     # --- branches ----------------------------------------------------------------------------------------------------
 
@@ -146,18 +134,15 @@ class Reasons:
         if copies > 1 and after.requests < before.requests:
             gone = "" if after.instructions else ", and no loop is left"
             return UNROLLED, f"the loop's body stands {copies} times in the compiled code{gone}"
-        fewer = after.instructions < before.instructions and after.requests < before.requests
-        if fewer and site.line not in self._loops:
-            arms = {site.line} | self._source.arms(site.line)
-            if arms & self._compiled.selects:
-                what = "no branch" if not after.instructions else _times(after, "branch")
-                return PREDICATED, f"{what} here in the compiled code: both ways are computed and one is selected"
+        if after.instructions < before.instructions and after.requests < before.requests:
+            left = f"{_times(after, 'branch')} left" if after.instructions else "no branch"
+            if site.line in self._compiled.guards:
+                return PREDICATED, f"{left}: instructions run under a predicate of this test instead"
+            if site.line in self._compiled.selects:
+                return PREDICATED, f"{left}: both ways are computed, and this test selects a value"
         if not before.instructions:
-            return ADDED, f"the source has no branch at this line ({_times(after, 'branch')})"
-        return (
-            DIFFERS,
-            f"no reason is visible in the compiled code ({_times(after, 'branch')}, {before.instructions} written)",
-        )
+            return ADDED, f"the source has no branch at this line, the compiled code has {_times(after, 'branch')}"
+        return _no_reason(before, after, "branch")
 
     def _copies_of_body(self, loop: Line) -> int:
         """How often the body of a loop stands in the compiled code, by the accesses in it; 0 if it has none."""
@@ -165,25 +150,39 @@ class Reasons:
         for site, before in self._source.sites.items():
             after = self._compiled.sites.get(site)
             inside = before.loops and (site.line[0], before.loops[-1]) == loop
-            if inside and after is not None and _is_access(site):
+            if inside and after is not None and site.what != BRANCHES:
                 copies = max(copies, after.instructions // before.instructions)
         return copies
 
 
-def _at(site: Site, line: Line, what: str) -> bool:
-    return site.line == line and site.what == what
+def _changed(noun: str, before: Code, after: Code) -> tuple[str, str]:
+    """Both levels have instructions at the line."""
+    fewer = after.requests < before.requests
+    copies = f"{_times(after, noun)} instead of {before.instructions}"
+    if after.assembled:
+        return ASSEMBLER, f"{_times(after, noun)} of {_widths(after)} bytes a lane, as {_widths(before)} are written"
+    if before.bytes == after.bytes and before.widths != after.widths:
+        change = f"{_widths(after)} bytes a lane in one {noun} instead of {_widths(before)}"
+        if min(after.widths) >= max(before.widths):
+            return VECTORIZED, change
+        if max(after.widths) <= min(before.widths):
+            return SPLIT, change
+    if after.instructions > before.instructions and not fewer:
+        return (UNROLLED, f"{copies} in the loop{_of_line(before)}") if before.depth else (DUPLICATED, copies)
+    if fewer and after.depth < before.depth:
+        return MOVED, f"the {noun} was moved out of the loop{_of_line(before, after.depth)}"
+    if fewer and after.instructions < before.instructions and before.same:
+        return MERGED, f"{copies}: some access the same elements, and one serves them"
+    return _no_reason(before, after, noun)
 
 
 def _alike(one: Site, other: Site) -> bool:
     return (one.what, one.array) == (other.what, other.array)
 
 
-def _is_access(site: Site) -> bool:
-    return site.what != BRANCHES
-
-
 def _no_reason(before: Code, after: Code, noun: str) -> tuple[str, str]:
-    return DIFFERS, f"no reason is visible in the compiled code ({_times(after, noun)}, {before.instructions} written)"
+    counted = f"{_times(after, noun)} in the compiled code, {before.instructions or 'none'} written"
+    return DIFFERS, f"no reason is visible ({counted})"
 
 
 def _numbers(code: Code) -> tuple[int, int, int]:
@@ -197,14 +196,14 @@ def _noun(what: str) -> str:
 
 def _times(code: Code, noun: str) -> str:
     plural = "branches" if noun == "branch" else f"{noun}s"
-    return f"{code.instructions} {noun if code.instructions == 1 else plural}"
+    return f"{code.instructions or 'no'} {noun if code.instructions == 1 else plural}"
 
 
 def _widths(code: Code) -> str:
     return " or ".join(str(width) for width in sorted(code.widths))
 
 
-def _at_lines(code: Code, inside: int = -1) -> str:
-    """ " of line 7" for the loop an instruction is in, or for the outermost of those that it left."""
+def _of_line(code: Code, inside: int = -1) -> str:
+    """ " of line 7": the innermost loop around an instruction, or the outermost of those that it left."""
     loops = code.loops or ()
     return f" of line {loops[inside]}" if loops else ""

@@ -52,7 +52,11 @@ def compare_levels(
         by_source = [allocation.data.copy() for allocation in arrays]
         _put_back(arrays, inputs)
         after = _run(compiled, gpu, progress)
-        results = [_results(a, old) for a, old in zip(arrays, by_source, strict=True)]
+        results = [
+            _results(allocation, old)
+            for allocation, old, new in zip(arrays, by_source, inputs, strict=True)
+            if not np.array_equal(new, old) or not np.array_equal(new, allocation.data)
+        ]
     finally:
         _put_back(arrays, inputs)
     reasons = _reasons(source, before[0], compiled, after[0])

@@ -11,16 +11,15 @@ from rich.table import Table
 from rich.text import Text
 
 from gpukit.comparison import layout
-from gpukit.comparison.model import LABELS, LevelComparison
+from gpukit.comparison.model import LABELS, Difference, LevelComparison
 from gpukit.report import layout as report_layout
-from gpukit.report.model import LineReport
+from gpukit.report.model import LineReport, Number
 from gpukit.report.terminal import TEXT_WIDTH, source_text
 
 if TYPE_CHECKING:
     from gpukit.comparison.layout import Mark
 
 _DIFFERENT = "black on bright_yellow"
-_NUMBER_WIDTH = 11
 
 
 def to_text(comparison: LevelComparison, width: int = TEXT_WIDTH) -> str:
@@ -62,7 +61,7 @@ def _heading(comparison: LevelComparison) -> RenderableType:
 
 def _totals(comparison: LevelComparison) -> RenderableType:
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
-    for heading, justify in (("counter", "left"), ("source", "right"), ("compiled", "right"), ("", "right")):
+    for heading, justify in (("counter", "left"), ("source level", "right"), ("compiled", "right"), ("", "right")):
         table.add_column(heading, justify=justify, no_wrap=True)  # type: ignore[arg-type]
     table.add_column("what the compiler did", overflow="fold")
     for total in comparison.totals:
@@ -73,21 +72,22 @@ def _totals(comparison: LevelComparison) -> RenderableType:
 
 
 def _source(comparison: LevelComparison, marked: list[Mark], width: int) -> RenderableType:
-    names = {(mark.file, mark.line, mark.difference.counter): mark.mark for mark in marked}
+    names = {(mark.file, mark.line, d.counter): mark.mark for mark in marked for d in mark.differences}
     lines = [LineReport(line.file, line.number, line.text) for line in comparison.lines]
     tokens = report_layout.source_tokens(lines)
     mark_width = max((len(mark.mark) for mark in marked), default=0)
     number_width = max(4, *(len(str(line.number)) for line in lines))
     counted = [difference for line in comparison.lines for difference in line.counters]
     label_width = max(len(LABELS[difference.counter]) for difference in counted)
+    widths = [max(len("compiled"), *(len(f"{number:,}") for number in numbers)) for numbers in _sides(counted)]
     longest = max((sum(len(text) for _, text in line) for line in tokens), default=0)
-    used = mark_width + 1 + number_width + 1 + label_width + 1 + 2 * (_NUMBER_WIDTH + 1)
+    used = mark_width + number_width + label_width + sum(widths) + 5
     table = Table(box=None, padding=(0, 1, 0, 0), pad_edge=False, collapse_padding=True, header_style="dim")
-    table.add_column("line", justify="right", width=number_width, no_wrap=True, style="dim")
-    table.add_column("source", width=max(20, min(longest + 1, width - used)), no_wrap=True, overflow="ellipsis")
+    table.add_column("\nline", justify="right", width=number_width, no_wrap=True, style="dim")
+    table.add_column("\nsource", width=max(20, min(longest + 1, width - used)), no_wrap=True, overflow="ellipsis")
     table.add_column("", width=label_width, no_wrap=True)
-    table.add_column("source", width=_NUMBER_WIDTH, justify="right", no_wrap=True)
-    table.add_column("compiled", width=_NUMBER_WIDTH, justify="right", no_wrap=True)
+    for heading, size in zip(("source\nlevel", "compiled\nlevel"), widths, strict=True):
+        table.add_column(heading, width=size, justify="right", no_wrap=True)
     table.add_column("", width=mark_width, no_wrap=True)
     following = lines[0].number
     for line, compared, text in zip(lines, comparison.lines, tokens, strict=True):
@@ -105,10 +105,14 @@ def _source(comparison: LevelComparison, marked: list[Mark], width: int) -> Rend
     return Padding(table, (1, 0, 0, 0))
 
 
+def _sides(counted: list[Difference]) -> tuple[list[Number], list[Number]]:
+    return [difference.source for difference in counted], [difference.compiled for difference in counted]
+
+
 def _reasons(marked: list[Mark]) -> RenderableType:
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for mark in marked:
-        table.add_row(Text(mark.mark, style=_DIFFERENT), Text(f"line {mark.line}: {layout.sentences(mark)}"))
+        table.add_row(Text(mark.mark, style=_DIFFERENT), Text(f"line {mark.line}: {layout.explanation(mark)}"))
     return table

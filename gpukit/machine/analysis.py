@@ -12,7 +12,7 @@ operand that varies, and definitions that meet (or outlive a loop) under a branc
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 
 from gpukit.machine.program import (
@@ -83,7 +83,7 @@ def _reachable(blocks: list[BasicBlock], start: int) -> set[int]:
     return seen
 
 
-def _reverse_postorder(entry: int, succ: dict[int, tuple[int, ...]]) -> list[int]:
+def _reverse_postorder(entry: int, succ: Mapping[int, tuple[int, ...]]) -> list[int]:
     order: list[int] = []
     seen = {entry}
     stack = [(entry, iter(succ[entry]))]
@@ -132,32 +132,74 @@ def dominators(entry: int, succ: dict[int, tuple[int, ...]]) -> dict[int, int]:
     return idom
 
 
-def _dominates(a: int, b: int, idom: dict[int, int]) -> bool:
-    while b != a and idom[b] != b:
-        b = idom[b]
-    return a == b
+def _components(
+    region: set[int], succ: Mapping[int, tuple[int, ...]], ignored: int | None
+) -> Iterator[tuple[list[int], bool]]:
+    """(blocks, whether they form a cycle) of each strongly connected part of a region, edges to `ignored` left out.
+    Tarjan's algorithm without recursion."""
+    number: dict[int, int] = {}
+    low: dict[int, int] = {}
+    path: list[int] = []
+    on_path: set[int] = set()
+    for start in region:
+        if start in number:
+            continue
+        number[start] = low[start] = len(number)
+        path.append(start)
+        on_path.add(start)
+        stack = [(start, iter(succ[start]))]
+        while stack:
+            node, rest = stack[-1]
+            for nxt in rest:
+                if nxt not in region or nxt == ignored:
+                    continue
+                if nxt not in number:
+                    number[nxt] = low[nxt] = len(number)
+                    path.append(nxt)
+                    on_path.add(nxt)
+                    stack.append((nxt, iter(succ[nxt])))
+                    break
+                if nxt in on_path:
+                    low[node] = min(low[node], number[nxt])
+            else:
+                stack.pop()
+                if stack:
+                    above = stack[-1][0]
+                    low[above] = min(low[above], low[node])
+                if low[node] == number[node]:
+                    part = [path.pop()]
+                    while part[-1] != node:
+                        part.append(path.pop())
+                    on_path.difference_update(part)
+                    yield part, len(part) > 1 or (node in succ[node] and node != ignored)
 
 
-def _natural_loops(entry: int, succ: dict[int, tuple[int, ...]]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
-    """(header -> blocks of the loop, header included; header -> sources of its back edges)."""
-    idom = dominators(entry, succ)
-    pred: dict[int, list[int]] = {node: [] for node in idom}
-    for node in idom:
+def _find_loops(entry: int, succ: Mapping[int, tuple[int, ...]]) -> tuple[dict[int, set[int]], dict[int, set[int]]]:
+    """(header -> blocks of the loop, header included; header -> sources of the edges back to it).
+
+    A loop is a strongly connected part of the graph; without the edges to its header, the parts that are left inside it
+    are its inner loops. In a reducible graph these are the natural loops. One with several entries (a jump into a
+    loop, which compilers make now and then) gets the first of them as its header.
+    """
+    order = _reverse_postorder(entry, succ)
+    position = {node: i for i, node in enumerate(order)}
+    pred: dict[int, list[int]] = {node: [] for node in order}
+    for node in order:
         for nxt in succ[node]:
             pred[nxt].append(node)
     loops: dict[int, set[int]] = {}
     latches: dict[int, set[int]] = {}
-    for node in idom:
-        for header in succ[node]:
-            if _dominates(header, node, idom):
-                latches.setdefault(header, set()).add(node)
-                body = loops.setdefault(header, {header})
-                stack = [node]
-                while stack:
-                    block = stack.pop()
-                    if block not in body:
-                        body.add(block)
-                        stack.extend(pred[block])
+    regions: list[tuple[set[int], int | None]] = [(set(order), None)]
+    while regions:
+        region, without = regions.pop()
+        for part, is_cycle in _components(region, succ, without):
+            if is_cycle:
+                body = set(part)
+                entries = [b for b in part if b == entry or not body.issuperset(pred[b])]
+                header = min(entries, key=position.__getitem__)
+                loops[header] = body
+                latches[header] = {b for b in pred[header] if b in body}
+                regions.append((body, header))
     return loops, latches
 
 
@@ -166,7 +208,8 @@ def lay_out(blocks: list[BasicBlock]) -> list[BasicBlock]:
     blocks = list(blocks)
     alive = _reachable(blocks, 0)
     succ = {b: successors(blocks[b].end) for b in alive}
-    loops, latches = _natural_loops(0, succ)
+    loops, latches = _find_loops(0, succ)
+    outside = _enclosing(loops)
 
     for header, sources in latches.items():
         if len(sources) > 1:
@@ -179,31 +222,74 @@ def lay_out(blocks: list[BasicBlock]) -> list[BasicBlock]:
                 succ[source] = successors(blocks[source].end)
             succ[latch] = (header,)
             alive.add(latch)
-            for body in loops.values():
-                if header in body and sources <= body:
-                    body.add(latch)
+            around: int | None = header
+            while around is not None:
+                loops[around].add(latch)
+                around = outside[around]
 
-    # What lanes do on their way out of a loop they do together, after it: so does hardware. Not so where lanes wait for
-    # each other inside: a thread that returns from there must be gone before a barrier counts it in.
-    waiting = {h for h, body in loops.items() if any(isinstance(blocks[b].end, _WAITS) for b in body)}
     pred: dict[int, set[int]] = {b: set() for b in alive}
     for b in alive:
         for nxt in succ[b]:
             pred[nxt].add(b)
-    for b in alive:
-        if isinstance(blocks[b].end, Exit):
-            for header in waiting:
-                if pred[b] and pred[b] <= loops[header]:
-                    loops[header].add(b)
-
     waits = {b for b in alive if isinstance(blocks[b].end, _WAITS)}
+    # What lanes do on their way out of a loop they do together, after it: so does hardware. Not so where lanes wait for
+    # each other inside: a thread that returns from there must be gone before a barrier counts it in.
+    exits = {b for b in alive if isinstance(blocks[b].end, Exit)}
+    for header, body in loops.items():
+        if not waits.isdisjoint(body):
+            tails = {b for b in exits if pred[b] and pred[b] <= body}
+            ends = latches[header] | {header}
+            tails |= _ways_to_return(body, ends, exits, waits, succ, pred)
+            body |= tails
+
     before_wait = _spread(waits, pred)
     for b in waits:
         after = _spread({b}, succ)
         before_wait |= _spread(after, pred) - after
-    order = _order_region(alive, 0, succ, loops, before_wait)
+    order = _in_order(alive, succ, loops, before_wait)
     new = {old: i for i, old in enumerate(order)}
     return [BasicBlock(blocks[old].ops, _redirect(blocks[old].end, new)) for old in order]
+
+
+def _enclosing(loops: dict[int, set[int]]) -> dict[int, int | None]:
+    """Header of the next loop around each loop."""
+    innermost: dict[int, int] = {}
+    outside: dict[int, int | None] = {}
+    for header in sorted(loops, key=lambda h: -len(loops[h])):
+        outside[header] = innermost.get(header)
+        innermost.update(dict.fromkeys(loops[header], header))
+    return outside
+
+
+def _ways_to_return(
+    body: set[int],
+    ends: set[int],
+    exits: set[int],
+    waits: set[int],
+    succ: Mapping[int, tuple[int, ...]],
+    pred: Mapping[int, set[int]],
+) -> set[int]:
+    """Blocks outside a loop that only lead from the middle of it (not from its `ends`) to the end of the thread: an
+    early return that does something first. Blocks at which lanes wait are on no such way."""
+    ways: set[int] = set()
+    stack = [t for b in body - ends for t in succ[b] if t not in body]
+    while stack:
+        b = stack.pop()
+        if b not in ways and b not in waits:
+            ways.add(b)
+            stack.extend(t for t in succ[b] if t not in body)
+    inside = body - ends
+    while True:
+        # Returns that others use too need not lie inside, they have nothing left to do in any order.
+        bad = {
+            b
+            for b in ways
+            if not (b in exits or (succ[b] and all(t in ways or t in exits for t in succ[b])))
+            or not (pred[b] <= inside | ways)
+        }
+        if not bad:
+            return ways
+        ways -= bad
 
 
 def _spread(targets: set[int], edges: Mapping[int, Iterable[int]]) -> set[int]:
@@ -217,41 +303,52 @@ def _spread(targets: set[int], edges: Mapping[int, Iterable[int]]) -> set[int]:
     return found
 
 
-def _order_region(
-    region: set[int],
-    entry: int,
-    succ: dict[int, tuple[int, ...]],
-    loops: dict[int, set[int]],
-    before_wait: set[int],
+def _in_order(
+    alive: set[int], succ: Mapping[int, tuple[int, ...]], loops: dict[int, set[int]], before_wait: set[int]
 ) -> list[int]:
-    """Topological order of a region (a loop's body or the whole program) with inner loops kept together.
+    """Topological order of the blocks, edges to loop headers apart, with every loop kept together.
 
     Ties go to blocks outside `before_wait`: a thread that returns there, apart from the others, must be gone before a
     barrier counts it in. Then to the source order, which keeps listings readable.
     """
-    inner = {h: body for h, body in loops.items() if h in region and h != entry and body <= region}
-    outermost = {h: body for h, body in inner.items() if not any(h in b for o, b in inner.items() if o != h)}
-    owner = {b: h for h, body in outermost.items() for b in body}
+    outside = _enclosing(loops)
+    inner: dict[int | None, list[int]] = {}
+    for header, around in outside.items():
+        inner.setdefault(around, []).append(header)
+    orders: dict[int, list[int]] = {}
+    # Smaller loops first, so that a loop's inner loops are in order when its turn comes.
+    for header in sorted(loops, key=lambda h: len(loops[h])):
+        within = {h: loops[h] for h in inner.get(header, ())}
+        orders[header] = _order_region(loops[header], header, succ, within, orders, set())
+    return _order_region(alive, None, succ, {h: loops[h] for h in inner.get(None, ())}, orders, before_wait)
+
+
+def _order_region(
+    region: set[int],
+    header: int | None,
+    succ: Mapping[int, tuple[int, ...]],
+    inner: dict[int, set[int]],
+    orders: dict[int, list[int]],
+    before_wait: set[int],
+) -> list[int]:
+    """Order of one region: a loop's body, or the whole program (header None). `inner` are the loops directly inside,
+    `orders` the order of each of their bodies."""
+    owner = {b: h for h, body in inner.items() for b in body}
     nodes = {owner.get(b, b) for b in region}
     edges: dict[int, set[int]] = {n: set() for n in nodes}
     waiting = dict.fromkeys(nodes, 0)
     for b in region:
         for nxt in succ[b]:
             a, c = owner.get(b, b), owner.get(nxt, nxt)
-            if nxt in region and nxt != entry and a != c and c not in edges[a]:
+            if nxt in region and nxt != header and a != c and c not in edges[a]:
                 edges[a].add(c)
                 waiting[c] += 1
     ready = [(n in before_wait, n) for n in nodes if waiting[n] == 0]
     heapq.heapify(ready)
     order: list[int] = []
-    left = set(nodes)
-    while left:
-        # An irreducible graph (no front end makes one) has no free node: take the first in source order.
-        node = heapq.heappop(ready)[1] if ready else min(left)
-        if node not in left:
-            continue
-        left.discard(node)
-        order.extend(_order_region(outermost[node], node, succ, loops, set()) if node in outermost else [node])
+    while ready:
+        node = heapq.heappop(ready)[1]
+        order.extend(orders[node] if node in inner else [node])
         for nxt in edges[node]:
             waiting[nxt] -= 1
             if waiting[nxt] == 0:
@@ -472,7 +569,7 @@ class Loop:
 def find_loops(blocks: list[BasicBlock], live: Liveness, written: Callable[[Load], bool]) -> dict[int, Loop]:
     """Loops by header. `written` says whether the program may write what a load reads."""
     succ = {b: successors(block.end) for b, block in enumerate(blocks)}
-    bodies, _ = _natural_loops(0, succ)
+    bodies, _ = _find_loops(0, succ)
     found: dict[int, Loop] = {}
     for header, body in bodies.items():
         out = any(t not in body or isinstance(blocks[t].end, Exit) for b in body for t in succ[b])

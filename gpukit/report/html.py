@@ -128,7 +128,7 @@ def _counters(report: Report) -> str:
         "<td>in Nsight Compute (stores: _st)</td></tr>"
     )
     table = f'<table class="counters">{head}{rows}</table>' if rows else ""
-    return f'{table}<p class="dim">{escape(layout.ASSEMBLER_NOTE)}</p>'
+    return f'<b>{escape(layout.COMPILED_HEADING)}</b>{table}<p class="dim">{escape(layout.ASSEMBLER_NOTE)}</p>'
 
 
 def _look_first(report: Report, gpu: str) -> str:

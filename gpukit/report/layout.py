@@ -17,8 +17,7 @@ from gpukit.report.model import LineReport, Report
 if TYPE_CHECKING:
     from gpukit.machine.hazards import Hazard
 
-# What the numbers of a level are, in words.
-LEVELS = {"source": "source level", "compiled": "compiled level (what the hardware would count)"}
+COMPILED_HEADING = "Compiled level: what the hardware would count"
 # What still stands between the compiled level and the hardware.
 ASSEMBLER_NOTE = (
     "The assembler has the last word: it may still merge, predicate or drop instructions of the compiler's PTX; "
@@ -94,7 +93,7 @@ def title(report: Report) -> str:
     return (
         f"grid {shape(report.grid)}, block {shape(report.block)}: "
         f"{count(report.threads, 'thread')} in {count(report.warps, 'warp')}"
-        f"{shared}; {LEVELS[report.level]}, {report.seconds:.2f} s on the CPU machine"
+        f"{shared}; {report.level} level, {report.seconds:.2f} s on the CPU machine"
     )
 
 

@@ -151,8 +151,8 @@ def _counters(report: Report) -> list[RenderableType]:
     table.add_column("in Nsight Compute (stores: _st)", style="dim", overflow="fold")
     for row in layout.counter_rows(report):
         table.add_row(row.label, f"{row.load:,}", "" if row.store is None else f"{row.store:,}", row.metric)
-    parts: list[RenderableType] = [Padding(table, (1, 0, 0, 0))] if table.rows else []
-    return [*parts, Text(layout.ASSEMBLER_NOTE, style="dim")]
+    heading = Text(f"\n{layout.COMPILED_HEADING}", style="bold")
+    return [heading, *([table] if table.rows else []), Text(layout.ASSEMBLER_NOTE, style="dim")]
 
 
 def _look_first(report: Report, place: Place, reason: str) -> RenderableType:

@@ -10,6 +10,8 @@ import numpy as np
 from gpukit.machine.lanes import Geometry, LaneSet
 from gpukit.machine.memory import extent
 from gpukit.machine.program import (
+    CONSTANT,
+    GLOBAL,
     GLOBAL_BASE,
     LOCAL,
     LOCAL_BASE,
@@ -24,7 +26,7 @@ from gpukit.machine.program import (
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
 _SEVERITIES = (ERROR, WARNING, NOTE)
-# An address this far behind an array, and further than the array is long, is no index that ran over.
+# An address this far from an array, and further than the array is long, is no index that ran over.
 FAR_BYTES = 1 << 20
 MAX_THREADS = 4  # examples kept per hazard; counts are never capped
 
@@ -214,11 +216,11 @@ class Names:
 
     def stretch(self, op: object, address: int) -> Stretch | None:
         """The memory that an access at an address means: its root's where that is known, or else what holds the
-        address, or in global memory the nearest array below it."""
+        address, or in global memory the nearest array."""
         number = getattr(op, "root", None)
         if number is not None:
             return self._of_root(op, number)
-        if address >= GLOBAL_BASE:
+        if address >= GLOBAL_BASE or getattr(op, "space", None) in (GLOBAL, CONSTANT):
             return self._nearest_array(address)
         space = LOCAL if address >= LOCAL_BASE else SHARED
         for number, root in enumerate(self.program.roots):
@@ -240,13 +242,17 @@ class Names:
         return Stretch(self.array(op, root.name), start, end, max(1, itemsize))
 
     def _nearest_array(self, address: int) -> Stretch | None:
-        below = [a for a in self.launch.allocations if a is not None and a.base <= address]
-        if not below:
+        arrays = [a for a in self.launch.allocations if a is not None]
+        if not arrays:
             return None
-        nearest = max(below, key=lambda a: a.base)
+
+        def distance(array: Allocation) -> int:
+            return max(array.base - address, address - array.base - array.nbytes, 0)
+
+        nearest = min(arrays, key=distance)
+        if distance(nearest) > max(nearest.nbytes, FAR_BYTES):
+            return None
         end = nearest.base + nearest.nbytes
-        if address >= end + max(nearest.nbytes, FAR_BYTES):
-            return None
         return Stretch(nearest.name, nearest.base, end, max(1, nearest.dtype.itemsize))
 
 

@@ -61,9 +61,3 @@ extern "C" __global__ void float_max(const float* x, float* out, int n) {
     if (x[i] >= 0) atomicMax((int*)out, __float_as_int(x[i]));
     else atomicMin((unsigned*)out, __float_as_uint(x[i]));
 }
-
-// Lists of all elements with the same key, by exchange of their heads; the length of each list at the end.
-extern "C" __global__ void lists(const int* keys, int* heads, int* next, int n) {
-    int i = blockIdx.x * blockDim.x + threadIdx.x;
-    if (i < n) next[i] = atomicExch(&heads[keys[i]], i);
-}

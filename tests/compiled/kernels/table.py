@@ -35,7 +35,6 @@ class Launch:
 
     exact       equal bit by bit wherever it runs: no approximate function, no order of atomics shows
     polls       a loop waits for other blocks, so hardware makes a number of loads that nobody can foretell
-    unordered   positions of arrays whose elements may come in any order
     hazard      the kind that must be reported (a mistake that leaves the result right)
     """
 
@@ -50,7 +49,6 @@ class Launch:
     options: tuple[str, ...] = ()
     cooperative: bool = False
     polls: bool = False
-    unordered: frozenset[int] = frozenset()
     hazard: str | None = None
     exact: bool = True
 

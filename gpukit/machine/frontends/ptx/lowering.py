@@ -208,7 +208,7 @@ class Lowering:
 
     def new_frame(self, function: Function, slots: dict[str, Slots], after: int | None = None) -> Frame:
         """A fresh instance: registers, blocks for its labels, local variables, and where its pointers point."""
-        function = self.assembled.setdefault(function.name, assemble(function, self.module))
+        function = self.assembled.setdefault(function.name, assemble(function, self.storage.shared))
         out = self.out
         self.inlined += 1
         key = f"{function.name}#{self.inlined}"
@@ -379,6 +379,8 @@ class Lowering:
         if size:
             # Each level of the recursion has local variables of its own, `size` bytes further up.
             self.storage.local_bytes = before + size * MAX_DEPTH
+            for name in frame.local:
+                self.storage.roots[self.storage.number(f"{frame.key}.{name}")].nbytes = size * MAX_DEPTH
             frame.stack = out.temporary(I64)
             code = f"({{0}} - np.int64(1)) * np.int64({size})"
             out.emit(Alu(frame.stack, (self.depth,), code, out.line, count=0))
@@ -582,20 +584,28 @@ class Lowering:
             out.emit(Alu(known, (address,), f"{{0}} + np.int64({window})", out.line, count=0))
         return known
 
-    def string(self, operand: Operand) -> str | None:
-        """The text of a C string whose address an operand is known to be."""
-        symbol = self.symbol(operand)
+    def string(self, operand: Operand, before: Sequence[Statement]) -> str | None:
+        """The text of the C string whose address an operand is known to be, after the statements `before`."""
+        symbol = self.symbol(operand, before)
         variable = self.variable(symbol.name) if symbol is not None else None
         if variable is None or symbol is None:
             return None
         data = variable.initial[symbol.offset :].split(b"\0")[0]
         return data.decode("utf-8", "replace")
 
-    def symbol(self, operand: Operand) -> Symbol | None:
-        """The symbol whose address an operand always holds, as far as the frame shows."""
-        if isinstance(operand, Symbol):
-            return operand
-        return self.frame.constants.get(operand.name) if isinstance(operand, Register) else None
+    def symbol(self, operand: Operand, before: Sequence[Statement]) -> Symbol | None:
+        """The symbol whose address an operand holds after the statements `before` of its block."""
+        for position in range(len(before) - 1, -1, -1):
+            if not isinstance(operand, Register):
+                break
+            inst = before[position]
+            if isinstance(inst, Instruction) and inst.operands and inst.operands[0] == operand:
+                if inst.opcode not in ("mov", "cvta") or len(inst.operands) != 2:
+                    return None
+                operand = inst.operands[1]
+        if isinstance(operand, Register):
+            return self.frame.constants.get(operand.name)
+        return operand if isinstance(operand, Symbol) else None
 
 
 def lower(module: Module, name: str, parameters: Sequence[str], sources: SourceMap) -> Lowered:

@@ -53,7 +53,9 @@ def _vote(inst: Instruction, votes: dict[str, Counter[np.dtype]]) -> None:
             kind = np.dtype(f"{kind.kind}{kind.itemsize * 2}")
         if inst.opcode in ("shl", "shr", "shf") and position == len(inst.operands) - 1:
             kind = np.dtype(np.uint32)
-        weight = 1 if inst.opcode in _EITHER and kind.kind in "iu" else 4
+        weight = 4
+        if inst.opcode in _EITHER and kind.kind in "iu":
+            kind, weight = _DEFAULT[kind.itemsize], 1
         for name in _registers(operand):
             votes[name][kind] += weight
 
@@ -74,7 +76,7 @@ def _registers(operand: Operand) -> list[str]:
 
 
 def _choice(declared: np.dtype, votes: Counter[np.dtype]) -> np.dtype:
-    if declared.kind in "f?V":
+    if declared.kind in "fbV":
         return declared
     found: Counter[np.dtype] = Counter()
     default = _DEFAULT[declared.itemsize]

@@ -41,21 +41,23 @@ def _result(out: Emitter, results: tuple[Operand, ...], value: np.generic) -> No
             out.write(operand, Const(value))
 
 
-def _passed(out: Emitter, operand: Operand) -> Operand:
-    """What was stored into an argument of the call at hand, as an operand."""
+def _passed(out: Emitter, operand: Operand) -> str | None:
+    """The literal that was stored into an argument of the call at hand."""
+    before = out.lowering.before(out.inst)
     if not isinstance(operand, Symbol):
-        return operand
-    for statement in reversed(out.lowering.before(out.inst)):
+        return out.lowering.string(operand, before)
+    for position in range(len(before) - 1, -1, -1):
+        statement = before[position]
         if isinstance(statement, Instruction) and statement.opcode == "st" and statement.has("param"):
             where, value = statement.operands
             if isinstance(where, Memory) and where.base == Symbol(operand.name):
-                return value
-    return operand
+                return out.lowering.string(value, before[:position])
+    return None
 
 
 def _printf(out: Emitter, arguments: tuple[Operand, ...], results: tuple[Operand, ...]) -> None:
     lowering = out.lowering
-    text = lowering.string(_passed(out, arguments[0]))
+    text = _passed(out, arguments[0])
     if text is None:
         out.refuse("printf with a format that is not a literal")
     buffer = lowering.slots(arguments[1].name).load(out, 0, I64) if isinstance(arguments[1], Symbol) else out.read(arguments[1], I64)
@@ -102,19 +104,21 @@ def python_format(text: str) -> str:
 
 def _string(out: Emitter, offset: int) -> str:
     """The literal that the call's buffer holds at an offset."""
-    for statement in reversed(out.lowering.before(out.inst)):
+    before = out.lowering.before(out.inst)
+    for position in range(len(before) - 1, -1, -1):
+        statement = before[position]
         if not isinstance(statement, Instruction) or statement.opcode != "st" or statement.has("param"):
             continue
         where = statement.operands[0]
         if isinstance(where, Memory) and where.offset == offset:
-            text = out.lowering.string(statement.operands[1])
+            text = out.lowering.string(statement.operands[1], before[:position])
             if text is not None:
                 return text
     out.refuse("printf of a string that is not a literal")
 
 
 def _assert(out: Emitter, arguments: tuple[Operand, ...]) -> None:
-    message = out.lowering.string(_passed(out, arguments[0])) or "an assertion"
+    message = _passed(out, arguments[0]) or "an assertion"
     out.emit(Raise(f"assertion failed: {message}", out.line))
 
 

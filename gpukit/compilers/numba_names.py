@@ -1,0 +1,270 @@
+"""A kernel as numba-cuda's compiler takes it: a live function whose global names mean numba.cuda itself.
+
+A kernel may have been written against gpukit's facade, in a script where the facade stands in for numba.cuda, or may
+come from a file that was never executed. Its code stays as it is; the names in it are given numba's meaning. Making the
+function executes nothing of the user's.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import copy
+import importlib
+import types as python_types
+import weakref
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from gpukit.errors import UnsupportedFeature
+from gpukit.machine.frontends.python import source as sources
+from gpukit.machine.frontends.python import symbols
+from gpukit.machine.frontends.python.source import DeviceArray, Source
+from gpukit.machine.frontends.python.symbols import Name, Namespace, Unknown
+
+_live: weakref.WeakKeyDictionary[python_types.FunctionType, python_types.FunctionType] = weakref.WeakKeyDictionary()
+_read: weakref.WeakKeyDictionary[Source, python_types.FunctionType] = weakref.WeakKeyDictionary()
+
+# Options of a kernel or device function that change what the compiler makes of it.
+_OPTIONS = ("fastmath", "opt", "debug", "inline", "forceinline", "launch_bounds")
+
+
+def function_of(kernel: Any) -> python_types.FunctionType:
+    """The function to compile, the same one every time. Call while the real numba.cuda is in place.
+
+    Raises KernelTypeError for what is no kernel, UnsupportedFeature for a name that has no meaning to the compiler.
+    """
+    if isinstance(kernel, Source):
+        if kernel not in _read:
+            _read[kernel] = _Names().of_source(kernel)
+        return _read[kernel]
+    function = _python_function(kernel)
+    if function is None:
+        function = _python_function(sources.of(kernel))  # raises: it is no kernel
+    assert function is not None
+    if function not in _live:
+        _live[function] = _Names().of_function(function)
+    return _live[function]
+
+
+def options_of(kernel: Any) -> dict[str, Any]:
+    """The options a kernel was declared with that matter to the compiler.
+
+    Raises UnsupportedFeature for a kernel that links compiled code.
+    """
+    options = getattr(getattr(kernel, "dispatcher", kernel), "targetoptions", None)
+    if not isinstance(options, dict):
+        return {}
+    if options.get("link"):
+        raise UnsupportedFeature(
+            "the kernel links compiled code (link=...), which the compiled level does not have: write the function in "
+            "Python"
+        )
+    return {name: options[name] for name in _OPTIONS if options.get(name) is not None}
+
+
+def _python_function(kernel: Any) -> python_types.FunctionType | None:
+    inner = getattr(kernel, "dispatcher", kernel)
+    function = getattr(inner, "py_func", inner)
+    return function if isinstance(function, python_types.FunctionType) else None
+
+
+class _Names:
+    """Gives names numba's meaning, for one kernel and all it calls. Each function is made once, so that recursion ends."""
+
+    def __init__(self) -> None:
+        self._made: dict[int, Any] = {}
+        self._kept: list[Any] = []  # what `_made` names by id
+
+    # --- functions ---------------------------------------------------------------------------------------------------
+
+    def of_function(self, function: python_types.FunctionType) -> python_types.FunctionType:
+        """A live function; itself if nothing in it needs another meaning."""
+        code = function.__code__
+        names = {n: function.__globals__[n] for n in _names(code) if n in function.__globals__}
+        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+        inside = {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
+        new_names = {name: self.live(value) for name, value in names.items()}
+        new_cells = {name: self.live(value) for name, value in inside.items()}
+        if all(new_names[n] is v for n, v in names.items()) and all(new_cells[n] is v for n, v in inside.items()):
+            return function
+        closure = tuple(
+            python_types.CellType(new_cells[name]) if name in new_cells else cell for name, cell in cells.items()
+        )
+        made = python_types.FunctionType(
+            code, {**function.__globals__, **new_names}, function.__name__, function.__defaults__, closure
+        )
+        made.__kwdefaults__ = function.__kwdefaults__
+        made.__qualname__, made.__module__ = function.__qualname__, function.__module__
+        return made
+
+    def of_source(self, source: Source) -> python_types.FunctionType:
+        """A function that was read from a file."""
+        namespace: dict[str, Any] = {"__name__": source.name, "__builtins__": builtins}
+        made = self._define(source, namespace)
+        self._fill(namespace, source, made)
+        return made
+
+    def _define(self, source: Source, namespace: dict[str, Any]) -> python_types.FunctionType:
+        """The function of a source; its names are still to be filled in."""
+        tree = copy.deepcopy(source.tree)
+        tree.decorator_list, tree.returns = [], None
+        arguments = tree.args
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+            argument.annotation = None
+        for argument in (arguments.vararg, arguments.kwarg):
+            if argument is not None:
+                argument.annotation = None
+        arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
+        if tree.name == "<lambda>":
+            tree.name = "lambda_"
+        code = compile(ast.Module([tree], []), source.file, "exec", dont_inherit=True)
+        body = next(c for c in code.co_consts if isinstance(c, python_types.CodeType))
+        return python_types.FunctionType(body, namespace, source.name)
+
+    def _fill(self, namespace: dict[str, Any], source: Source, function: python_types.FunctionType) -> None:
+        function.__defaults__ = tuple(self.real(value) for value in source.defaults) or None
+        for name in _names(function.__code__):
+            if name in namespace:
+                continue
+            try:
+                value = sources.materialise(source.resolve(name))
+            except KeyError:
+                continue
+            if not isinstance(value, Unknown):
+                namespace[name] = self.real(value)
+
+    def _device_function(self, source: Source, options: dict[str, Any]) -> Any:
+        """A device function of numba's, of one that was read from its source."""
+        if id(source) not in self._made:
+            namespace: dict[str, Any] = {"__name__": source.name, "__builtins__": builtins}
+            function = self._define(source, namespace)
+            # Known before its own names are: a recursive function names itself.
+            self._keep(source, _cuda().jit(device=True, **options)(function))
+            self._fill(namespace, source, function)
+        return self._made[id(source)]
+
+    def _keep(self, original: Any, made: Any) -> None:
+        self._made[id(original)] = made
+        self._kept.append(original)
+
+    # --- values ------------------------------------------------------------------------------------------------------
+
+    def live(self, value: Any) -> Any:
+        """What a live value should be: itself, unless it is of gpukit's or leads there."""
+        if id(value) in self._made:
+            return self._made[id(value)]
+        if isinstance(value, python_types.ModuleType):
+            return self._module(value)
+        if isinstance(value, tuple) and type(value) is tuple:
+            items = tuple(self.live(item) for item in value)
+            return value if all(a is b for a, b in zip(items, value, strict=True)) else items
+        kind = type(value).__module__ or ""
+        if _is_ours(kind) or _is_ours(getattr(value, "__module__", None) or ""):
+            if _python_function(value) is not None:
+                return self._device_function(sources.of(value), options_of(value))
+            return self.real(sources.materialise(sources.meaning(value)))
+        if isinstance(value, python_types.FunctionType):
+            self._keep(value, value)
+            made = self.of_function(value)
+            if made is not value:
+                self._made[id(value)] = _cuda().jit(device=True)(made)
+            return self._made[id(value)]
+        return value
+
+    def _module(self, module: python_types.ModuleType) -> Any:
+        if _is_ours(module.__name__):
+            name = symbols.of_module(module)
+            return self.real(name) if name is not None else module
+        inner = [v for v in vars(module).values() if _is_ours(type(v).__module__ or "")]
+        if not inner or symbols.belongs(module.__name__):
+            return module
+        stand_in = python_types.ModuleType(module.__name__)
+        self._keep(module, stand_in)
+        vars(stand_in).update({n: self.live(v) for n, v in vars(module).items() if not n.startswith("__")})
+        return stand_in
+
+    def real(self, value: Any) -> Any:
+        """What a value of the front end is to numba."""
+        if isinstance(value, Source):
+            return self._device_function(value, {})
+        if isinstance(value, Name):
+            return _named(value.dotted)
+        if isinstance(value, np.dtype):
+            return value if value.fields else value.type
+        if isinstance(value, Namespace):
+            return self._namespace(value)
+        if isinstance(value, DeviceArray):
+            raise UnsupportedFeature(
+                "the kernel names a device array as a global, whose place on a GPU the compiler would need: pass it as "
+                "an argument"
+            )
+        if isinstance(value, Unknown):
+            raise UnsupportedFeature(f"the kernel uses {value.what}, which numba-cuda's compiler does not know")
+        if isinstance(value, tuple):
+            kind: Any = type(value)
+            items = [self.real(sources.materialise(item)) for item in value]
+            return kind(*items) if hasattr(value, "_fields") else tuple(items)
+        return value
+
+    def _namespace(self, namespace: Namespace) -> Any:
+        if id(namespace) not in self._made:
+            self._keep(namespace, _Loaded(namespace, self))
+        return self._made[id(namespace)]
+
+
+class _Loaded(python_types.ModuleType):
+    """A module of the user's that was loaded without being executed; names are looked up when they are used."""
+
+    def __init__(self, namespace: Namespace, names: _Names):
+        super().__init__(getattr(namespace, "__name__", "module"))
+        self.__dict__["_look_up"] = lambda name: names.real(sources.materialise(namespace.lookup(name)))
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self.__dict__["_look_up"](name)
+        except KeyError:
+            raise AttributeError(name) from None
+
+
+def _names(code: python_types.CodeType) -> Iterator[str]:
+    """The global names of a function and of the functions in it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, python_types.CodeType):
+            yield from _names(constant)
+
+
+def _is_filled(cell: python_types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  # raises if it is empty
+    except ValueError:
+        return False
+    return True
+
+
+def _is_ours(module: str) -> bool:
+    return module == "gpukit" or module.startswith("gpukit.")
+
+
+def _cuda() -> Any:
+    return importlib.import_module("numba.cuda")
+
+
+def _named(dotted: str) -> Any:
+    """The object of a canonical name, such as "cuda.atomic.add" or "numpy.float32"."""
+    root, *rest = dotted.split(".")
+    found = _cuda() if root == "cuda" else importlib.import_module(root)
+    path = found.__name__
+    for part in rest:
+        path = f"{path}.{part}"
+        if not hasattr(found, part):
+            try:
+                found = importlib.import_module(path)
+                continue
+            except ImportError:
+                raise UnsupportedFeature(f"numba-cuda has no {dotted}, which the kernel uses") from None
+        found = getattr(found, part)
+    return found

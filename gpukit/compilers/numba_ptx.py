@@ -1,0 +1,379 @@
+"""numba.cuda kernels to PTX through numba-cuda's compiler. It needs no GPU.
+
+A kernel's argument becomes several parameters in PTX: an array is two unused pointers, its size, its item size, its
+data, its shape and its strides. `Slot` says which part of which argument a parameter is.
+"""
+
+from __future__ import annotations
+
+import enum
+import inspect
+import linecache
+import os
+import platform
+import re
+import warnings
+import weakref
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from gpukit.compilers import toolkit
+from gpukit.compilers.numba_names import function_of, options_of
+from gpukit.errors import GpukitError, InternalError, KernelTypeError, LaunchError, UnsupportedFeature
+from gpukit.machine.frontends import ptx
+from gpukit.machine.frontends import python as python_frontend
+from gpukit.memory_views import as_numpy, whole
+from gpukit.standin import real_numba_cuda
+
+if TYPE_CHECKING:
+    from types import FunctionType
+
+    from gpukit.machine.memory import GlobalMemory
+    from gpukit.machine.program import Launch
+
+COMPUTE_CAPABILITY = (9, 0)
+_WORD = np.dtype(np.int64)
+
+# What a parameter holds. UNUSED: a pointer no kernel follows; RECORD: the address of a record.
+UNUSED, SIZE, ITEM_SIZE, DATA, SHAPE, STRIDE = "unused", "size", "itemsize", "data", "shape", "stride"
+VALUE, REAL, IMAG, RECORD, VALID = "value", "real", "imag", "record", "valid"
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One parameter of the PTX: `part` of argument number `argument`; `path` leads through tuples, `axis` is that of a
+    shape or stride. `dtype` is the parameter's."""
+
+    argument: int
+    path: tuple[int, ...]
+    part: str
+    dtype: np.dtype
+    axis: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class NumbaPtx:
+    """A compiled kernel.
+
+    text: the PTX, with line information. entry: the kernel's name in it.
+    slots: what each of its parameters holds, in order.
+    parameters: the Python function's parameters, one per argument; defaults: values of the last ones.
+    file, line: where the function is.
+    """
+
+    text: str
+    entry: str
+    slots: tuple[Slot, ...]
+    parameters: tuple[str, ...]
+    defaults: tuple[Any, ...]
+    name: str
+    file: str
+    line: int
+
+    def names(self) -> list[str]:
+        """What each parameter of the PTX is called in messages: "x", "x.shape[0]", "pair[1]"."""
+        return [self._name(slot) for slot in self.slots]
+
+    def _name(self, slot: Slot) -> str:
+        name = self.parameters[slot.argument] + "".join(f"[{i}]" for i in slot.path)
+        if slot.part in (DATA, VALUE, RECORD):
+            return name
+        return f"{name}.{slot.part}" + (f"[{slot.axis}]" if slot.part in (SHAPE, STRIDE) else "")
+
+
+def compile_numba(kernel: Any, arguments: Sequence[Any]) -> NumbaPtx:
+    """Compile a numba.cuda kernel for the types of these arguments.
+
+    Args:
+        kernel: a function, a @cuda.jit kernel of numba-cuda or of gpukit, or one from `gpukit.load`.
+        arguments: values of the types the kernel is launched with; defaults may be left out.
+
+    Raises:
+        UnsupportedFeature: numba-cuda is not installed, or the kernel uses what it does not have.
+        KernelTypeError: the kernel does not compile for these types.
+        LaunchError: the number of arguments is wrong.
+    """
+    with real_numba_cuda():
+        _numba_cuda()
+        function = function_of(kernel)
+        values = _complete(function, arguments)
+        kinds = tuple(_numba_type(value, name) for value, name in zip(values, _names(function, values), strict=True))
+        return _compile(kernel, function, kinds)
+
+
+def compiled(kernel: Any, arguments: Sequence[Any]) -> CompiledKernel:
+    """The kernel at the compiled level for the types of these arguments. Raises as `compile_numba`.
+
+    A kernel is compiled once for each list of types; what its global names mean is read then.
+    """
+    made = compile_numba(kernel, arguments)
+    known = _kernels.get(made.text)
+    if known is None:
+        known = CompiledKernel(made)
+        if len(_kernels) >= _KEPT:
+            del _kernels[next(iter(_kernels))]
+        _kernels[made.text] = known
+    return known
+
+
+_KEPT = 64
+_kernels: dict[str, CompiledKernel] = {}
+_compiled: weakref.WeakKeyDictionary[FunctionType, dict[tuple, NumbaPtx]] = weakref.WeakKeyDictionary()
+
+
+@dataclass
+class CompiledKernel:
+    """A numba kernel at the compiled level, for one list of argument types; `profile`, `check` and `launch` take it."""
+
+    ptx: NumbaPtx
+    _kernel: ptx.Kernel = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        module = ptx.load(self.ptx.text, self.ptx.file, _sources(self.ptx))
+        self._kernel = module.kernel(self.ptx.entry, self.ptx.names(), self.ptx.name)
+
+    @property
+    def name(self) -> str:
+        return self.ptx.name
+
+    def __gpukit_bind__(
+        self,
+        grid: tuple[int, int, int],
+        block: tuple[int, int, int],
+        args: tuple,
+        shared_bytes: int,
+        memory: GlobalMemory,
+    ) -> Launch:
+        """The launch on these arguments, which must have the types the kernel was compiled for."""
+        values = (*args, *self.ptx.defaults[len(self.ptx.defaults) + len(args) - len(self.ptx.parameters) :])
+        parts = [_part(slot, values) for slot in self.ptx.slots]
+        described = [_described(name, value) for name, value in zip(self.ptx.parameters, values, strict=True)]
+        return self._kernel.bind(grid, block, parts, shared_bytes, memory, described)
+
+
+# --- arguments and their types ---------------------------------------------------------------------------------------
+
+
+def _complete(function: FunctionType, arguments: Sequence[Any]) -> tuple[Any, ...]:
+    """The arguments with defaults filled in."""
+    code = function.__code__
+    names, defaults = code.co_varnames[: code.co_argcount], function.__defaults__ or ()
+    missing = len(names) - len(arguments)
+    values = tuple(arguments) + (defaults[len(defaults) - missing :] if 0 < missing <= len(defaults) else ())
+    if len(values) < len(names) or (len(values) > len(names) and not _takes_more(function)):
+        raise LaunchError(
+            f"kernel `{function.__name__}({', '.join(names)})` takes {len(names)} argument"
+            f"{'s' * (len(names) != 1)}, {len(arguments)} given",
+            file=code.co_filename,
+            line=code.co_firstlineno,
+        )
+    return values
+
+
+def _takes_more(function: FunctionType) -> bool:
+    return bool(function.__code__.co_flags & inspect.CO_VARARGS)
+
+
+def _names(function: FunctionType, values: Sequence[Any]) -> list[str]:
+    """The name of each argument: its parameter's, "args[0]" for those of `*args`."""
+    code = function.__code__
+    names = list(code.co_varnames[: code.co_argcount])
+    if _takes_more(function):
+        rest = code.co_varnames[code.co_argcount + code.co_kwonlyargcount]
+        names += [f"{rest}[{i}]" for i in range(len(values) - len(names))]
+    return names
+
+
+def _numba_type(value: Any, name: str) -> Any:
+    """numba's type of an argument. Raises KernelTypeError or LaunchError for what no kernel takes."""
+    from numba.cuda.typing.typeof import typeof
+
+    python_frontend.type_of(value, name)
+    return typeof(_plain(value))
+
+
+def _plain(value: Any) -> Any:
+    """The argument as NumPy and Python know it."""
+    if isinstance(value, tuple):
+        items = [_plain(item) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+    array = as_numpy(value)
+    if array is None:
+        inner = getattr(value, "__gpukit_array__", None)
+        return value if inner is None else inner
+    if array.ndim == 0 and array.dtype.fields is not None:
+        return array[()]
+    return array
+
+
+def _slots(kind: Any, argument: int, path: tuple[int, ...] = ()) -> Iterator[Slot]:
+    """The parameters that an argument of this numba type becomes, in order."""
+    from numba.cuda import types
+
+    def slot(part: str, dtype: Any = _WORD, axis: int = 0) -> Slot:
+        return Slot(argument, path, part, np.dtype(dtype), axis)
+
+    if isinstance(kind, types.Array):
+        yield from (slot(UNUSED), slot(UNUSED), slot(SIZE), slot(ITEM_SIZE), slot(DATA))
+        yield from (slot(SHAPE, axis=axis) for axis in range(kind.ndim))
+        yield from (slot(STRIDE, axis=axis) for axis in range(kind.ndim))
+    elif isinstance(kind, types.Record):
+        yield slot(RECORD)
+    elif isinstance(kind, types.Complex):
+        part = np.float32 if kind == types.complex64 else np.float64
+        yield from (slot(REAL, part), slot(IMAG, part))
+    elif isinstance(kind, types.Boolean):
+        yield slot(VALUE, np.uint8)
+    elif isinstance(kind, types.Integer | types.Float):
+        yield slot(VALUE, str(kind))
+    elif isinstance(kind, types.NPDatetime | types.NPTimedelta):
+        yield slot(VALUE, np.int64)
+    elif isinstance(kind, types.BaseTuple):
+        for i, item in enumerate(kind):
+            yield from _slots(item, argument, (*path, i))
+    elif isinstance(kind, types.EnumMember):
+        yield from _slots(kind.dtype, argument, path)
+    elif isinstance(kind, types.Optional):
+        yield from _slots(kind.type, argument, path)
+        yield slot(VALID, np.uint8)
+    elif isinstance(kind, types.NoneType):
+        yield slot(UNUSED)
+    elif not isinstance(kind, types.Omitted):  # the value is compiled in
+        raise KernelTypeError(f"argument {argument + 1} is of numba's type {kind}, which a kernel cannot take")
+
+
+def _part(slot: Slot, values: Sequence[Any]) -> Any:
+    """What goes into a parameter: a NumPy scalar, or the array it points to."""
+    value = values[slot.argument]
+    for i in slot.path:
+        value = value[i]
+    if isinstance(value, enum.Enum):
+        value = value.value
+    if slot.part == VALID:
+        return np.uint8(value is not None)
+    if slot.part == UNUSED or value is None:
+        return slot.dtype.type(0)
+    if slot.part == RECORD:
+        inner = getattr(value, "__gpukit_array__", value)  # a record of the host's is copied, as numba copies it
+        return ptx.Array(inner if isinstance(inner, np.ndarray) else np.array(inner))
+    if slot.part in (VALUE, REAL, IMAG):
+        if isinstance(value, np.datetime64 | np.timedelta64):
+            value = value.view(np.int64)
+        return slot.dtype.type(value if slot.part == VALUE else getattr(value, slot.part))
+    array = as_numpy(value)
+    assert array is not None
+    if slot.part == DATA:
+        outside = array is not value or not array.flags.forc  # a device array, or a broadcast one
+        return ptx.Array(array, whole(array) if outside else None)
+    if slot.part in (SHAPE, STRIDE):
+        return np.int64((array.shape if slot.part == SHAPE else array.strides)[slot.axis])
+    return np.int64(getattr(array, slot.part))
+
+
+def _described(name: str, value: Any) -> dict:
+    """An argument, for the report."""
+    value = _plain(value)
+    if isinstance(value, np.ndarray):
+        return {"name": name, "kind": "array", "dtype": str(value.dtype), "shape": value.shape}
+    if isinstance(value, tuple | enum.Enum) or value is None:
+        kind = "tuple" if isinstance(value, tuple) else "none" if value is None else "enum"
+        return {"name": name, "kind": kind, "dtype": "", "shape": ()}
+    kind = "record" if isinstance(value, np.void) else "scalar"
+    return {"name": name, "kind": kind, "dtype": str(np.asarray(value).dtype), "shape": ()}
+
+
+# --- compiling -------------------------------------------------------------------------------------------------------
+
+
+def _numba_cuda() -> Any:
+    """numba-cuda with its compiler. Raises UnsupportedFeature where it is not installed."""
+    if platform.system() == "Darwin":
+        raise UnsupportedFeature(toolkit.ON_A_MAC)
+    try:
+        from numba import cuda
+
+        cuda.compile_ptx  # noqa: B018  # the simulator has none
+    except (ImportError, AttributeError):
+        raise UnsupportedFeature(f"numba-cuda's compiler is not installed: {toolkit.INSTALL}") from None
+    return cuda
+
+
+def _compile(kernel: Any, function: FunctionType, kinds: tuple[Any, ...]) -> NumbaPtx:
+    options = options_of(kernel)
+    known = _compiled.setdefault(function, {})
+    key = (kinds, tuple(sorted(options.items())))
+    if key not in known:
+        known[key] = _made(function, kinds, options)
+    return known[key]
+
+
+def _made(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, Any]) -> NumbaPtx:
+    from numba.cuda import types
+
+    code = function.__code__
+    slots = tuple(slot for i, kind in enumerate(kinds) for slot in _slots(kind, i))
+    signature = kinds
+    if _takes_more(function):
+        fixed = code.co_argcount
+        signature = (*kinds[:fixed], types.StarArgTuple.from_types(kinds[fixed:]))
+    given = {name: options[name] for name in ("fastmath", "opt", "debug", "launch_bounds") if name in options}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text, _ = _numba_cuda().compile_ptx(
+                function, signature, lineinfo=not options.get("debug"), cc=COMPUTE_CAPABILITY, **given
+            )
+    except GpukitError:
+        raise
+    except Exception as error:  # numba raises a hundred kinds
+        _fail(error, function)
+    entry = re.search(r"^\s*\.(?:visible|weak) \.entry ([\w$]+)\(([^)]*)\)", text, re.MULTILINE)
+    if entry is None or entry[2].count(".param") != len(slots):
+        raise InternalError(f"numba-cuda compiled `{function.__name__}` to parameters gpukit does not know")
+    shown = function.__qualname__.rsplit(".", 1)[-1]
+    names = tuple(_names(function, kinds))
+    return NumbaPtx(
+        text, entry[1], slots, names, function.__defaults__ or (), shown, code.co_filename, code.co_firstlineno
+    )
+
+
+_PLACES = (re.compile(r" at (?P<file>[^\n]+?) \((?P<line>\d+)\)"), re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'))
+_NOISE = re.compile(r"Failed in \w+ mode pipeline|During: |\s*$|-{5,}")
+
+
+def _fail(error: Exception, function: FunctionType) -> NoReturn:
+    """Raise what numba says, in a sentence with its place."""
+    text = str(error)
+    code = function.__code__
+    file, line = code.co_filename, code.co_firstlineno
+    for pattern in _PLACES:
+        for found in pattern.finditer(text):
+            if os.path.basename(found["file"]) == os.path.basename(file):
+                line = int(found["line"])
+    lines = [part.strip() for part in text.splitlines() if not _NOISE.match(part)]
+    said = lines[0] if lines else type(error).__name__
+    if said.startswith("No implementation of function"):
+        tried = next((part for part in lines if part.startswith(">>> ")), "")
+        said = f"it has no version of {tried.removeprefix('>>> ')}" if tried else said
+    known = any(name in str(type(error).__mro__) for name in ("TypingError", "NumbaTypeError"))
+    kind = KernelTypeError if known else UnsupportedFeature
+    raise kind(f"numba-cuda's compiler does not take `{function.__name__}`: {said}", file=file, line=line) from None
+
+
+def _sources(compiled: NumbaPtx) -> dict[str, str]:
+    """Path -> text of the user's files that the PTX names: those Python has lines of, but numba's own."""
+    found = {}
+    for path in re.findall(r'^\s*\.file\s+\d+\s+"([^"]*)"', compiled.text, re.MULTILINE):
+        path = path.replace("\\\\", "\\")
+        # A notebook's cell has a name that is no path; the PTX puts the working folder in front of it.
+        known = compiled.file if path.endswith(compiled.file) else path
+        lines = linecache.getlines(known)
+        if lines and not _NUMBAS.search(known):
+            found[path if known == path else known] = "".join(lines)
+    return found
+
+
+_NUMBAS = re.compile(r"[\\/]numba(?:_cuda)?[\\/]")

@@ -1,0 +1,296 @@
+"""Which memory requests the assembler makes of a function's loads and stores.
+
+It looks at the elements of the accesses (a `ld.v4.f32` has four), drops the ones nobody uses, finds equal places, and
+makes one wide request of elements that are neighbours in an aligned window. The rules are read off ptxas; `__init__`
+says which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
+
+from gpukit.machine.frontends.ptx.assembler.flow import Flow
+from gpukit.machine.frontends.ptx.assembler.values import Place, Values, access_bytes, sources
+from gpukit.machine.frontends.ptx.syntax import (
+    SIZES,
+    Instruction,
+    Memory,
+    Register,
+    Request,
+    Sink,
+    Vector,
+)
+
+_WIDEST = 16  # bytes of the widest request
+_SPACES = ("global", "shared", "local", "const", "param")
+_ORDERED = ("volatile", "acquire", "release", "mmio")
+# What ends the life of everything that was read: other threads may have written.
+_SYNCHRONISING = frozenset("bar barrier membar fence call cp".split())
+
+
+def space_of(inst: Instruction) -> str:
+    """The state space an instruction names, "generic" if none."""
+    for modifier in inst.modifiers:
+        name = modifier.split("::")[0]
+        if name in _SPACES:
+            return name
+    return "generic"
+
+
+def changes_memory(inst: Instruction, space: str) -> bool:
+    """Whether what was read of a space before may have changed after the instruction."""
+    if inst.opcode in _SYNCHRONISING:
+        return True
+    if inst.opcode == "bar" or (inst.opcode == "ld" and inst.has("acquire")):
+        return True
+    return inst.opcode in ("st", "atom", "red") and space_of(inst) in (space, "generic")
+
+
+@dataclass(frozen=True, slots=True)
+class Element:
+    """One element of an access: its place relative to the access, its size, and whether anybody uses it."""
+
+    offset: int
+    nbytes: int
+    used: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """A load or store that may be merged."""
+
+    statement: int
+    place: Place
+    elements: tuple[Element, ...]
+
+    @property
+    def nbytes(self) -> int:
+        return sum(element.nbytes for element in self.elements)
+
+    @property
+    def kind(self) -> Hashable:
+        """Only accesses of one kind merge."""
+        return self.place.base, self.elements[0].nbytes
+
+
+Requests = dict[int, tuple[Request, ...]]
+
+
+def requests(flow: Flow, values: Values) -> Requests:
+    """Statement -> its requests, for the loads and stores of which the assembler makes something else."""
+    found: Requests = {}
+    for space in ("shared", "global"):
+        found |= _loads(flow, values, space)
+    found |= _stores(flow, values)
+    written = {i: (Request(0, access_bytes(_instruction(flow, i))),) for i in found}
+    return {i: made for i, made in found.items() if made != written[i]}
+
+
+def _instruction(flow: Flow, i: int) -> Instruction:
+    statement = flow.body[i]
+    assert isinstance(statement, Instruction)
+    return statement
+
+
+# --- loads -------------------------------------------------------------------------------------------------------------
+
+
+def _loads(flow: Flow, values: Values, space: str) -> Requests:
+    """Loads of one place, or of neighbouring places, that see the same memory."""
+    statements = list(flow.statements())
+    instructions = {i: s for i in statements if isinstance(s := flow.body[i], Instruction)}
+    loads = [i for i, inst in instructions.items() if inst.opcode == "ld" and space_of(inst) == space and _plain(inst)]
+    if not loads:
+        return {}
+    memory = flow.versions(i for i, inst in instructions.items() if changes_memory(inst, space))
+    extended = _extended_halves(flow)
+    classes: dict[Hashable, list[Access]] = {}
+    for i in loads:
+        inst = instructions[i]
+        where = inst.operands[1]
+        assert isinstance(where, Memory)
+        access = Access(i, values.place(where, i), _elements(inst, values.read))
+        # A constant load (ld.global.nc) sees no changes.
+        version = "constant" if inst.has("nc") else memory[i]
+        alone = i if not _mergeable(inst, extended) else None
+        classes.setdefault((access.kind, version, alone), []).append(access)
+    found: Requests = {}
+    for accesses in classes.values():
+        found |= _merged(flow, accesses)
+    return found
+
+
+def _plain(inst: Instruction) -> bool:
+    return inst.guard is None and not any(inst.has(m) for m in _ORDERED) and isinstance(inst.operands[1], Memory)
+
+
+def _elements(inst: Instruction, read: set[str]) -> tuple[Element, ...]:
+    target = inst.operands[0]
+    items = target.items if isinstance(target, Vector) else (target,)
+    size = SIZES[inst.type]
+    used = [not isinstance(item, Sink) and not (isinstance(item, Register) and item.name not in read) for item in items]
+    if size < 4 and size * len(items) >= 4 and len(items) > 1 + (size == 2):
+        # Short vectors of small elements are loaded as words.
+        per = 4 // size
+        words = [any(used[i : i + per]) for i in range(0, len(used), per)]
+        return tuple(Element(4 * i, 4, use) for i, use in enumerate(words))
+    return tuple(Element(size * i, size, use) for i, use in enumerate(used))
+
+
+def _extended_halves(flow: Flow) -> set[str]:
+    """16-bit registers that something extends by zeros: their load does so at once, and stays alone."""
+    return {
+        name
+        for statement in flow.body
+        if isinstance(statement, Instruction) and statement.opcode == "cvt" and statement.types[-1:] == ("u16",)
+        and statement.types[0] in ("u32", "s32", "u64", "s64")
+        for name in sources(statement)
+    }  # fmt: skip
+
+
+def _mergeable(inst: Instruction, extended: set[str]) -> bool:
+    """Whether a load can share a request with others: not bytes, nor 16-bit loads into wider registers."""
+    if SIZES[inst.type] >= 4 or isinstance(inst.operands[0], Vector):
+        return True
+    target = inst.operands[0]
+    return SIZES[inst.type] == 2 and isinstance(target, Register) and target.name not in extended
+
+
+def _merged(flow: Flow, accesses: list[Access]) -> Requests:
+    """What becomes of loads that read one version of memory; dominating ones come first in `accesses`.
+
+    A request is made where the first of its elements is loaded; it serves all that this load dominates.
+    """
+    found: dict[int, list[Request]] = {access.statement: [] for access in accesses}
+    zeros, aligned_at = _alignment(accesses)
+    size = accesses[0].elements[0].nbytes
+    waiting: dict[int, list[Access]] = {}  # offset of an element from the base -> loads of it that have no request yet
+    for access in accesses:
+        for element in access.elements:
+            if element.used:
+                waiting.setdefault(access.place.offset + element.offset, []).append(access)
+
+    def served(start: int, count: int, by: int) -> dict[int, list[Access]]:
+        """Elements of a window that statement `by` could load for others."""
+        offsets = range(start, start + count * size, size)
+        ready = {o: [a for a in waiting.get(o, ()) if flow.dominates(by, a.statement)] for o in offsets}
+        return {o: those for o, those in ready.items() if those}
+
+    for access in accesses:
+        for element in access.elements:
+            offset = access.place.offset + element.offset
+            if access not in waiting.get(offset, ()):
+                continue
+            for count, least in ((4, 3), (2, 2), (1, 1)):
+                width = count * size
+                if count > 1 and (width > _WIDEST or width > 1 << zeros):
+                    continue
+                start = offset - (offset - aligned_at) % width if count > 1 else offset
+                together = served(start, count, access.statement)
+                if len(together) >= least:
+                    break
+            for o, those in together.items():
+                waiting[o] = [a for a in waiting[o] if a not in those]
+            found[access.statement].append(Request(start - access.place.offset, width))
+    return {i: tuple(made) for i, made in found.items()}
+
+
+def _alignment(accesses: list[Access]) -> tuple[int, int]:
+    """(zeros, offset): base + offset is a multiple of 2**zeros, by the best that any of the accesses shows."""
+    best = 0, 0
+    for access in accesses:
+        place = access.place
+        if place.zeros > best[0]:
+            best = place.zeros, place.aligned_at
+        own = (access.nbytes & -access.nbytes).bit_length() - 1  # an access is aligned to its own width
+        if own > best[0]:
+            best = own, place.offset
+    return best
+
+
+# --- stores ------------------------------------------------------------------------------------------------------------
+
+
+def _stores(flow: Flow, values: Values) -> Requests:
+    """Stores that follow each other in a block without another access to shared memory between them."""
+    found: Requests = {}
+    for b in flow.order:
+        run: list[Access] = []
+        for i in range(flow.blocks[b].start, flow.blocks[b].stop):
+            inst = flow.body[i]
+            if not isinstance(inst, Instruction) or not _touches_shared(inst):
+                continue
+            access = _store(inst, i, values)
+            if run and (access is None or not _continues(run, access)):
+                found |= _written(run)
+                run = []
+            if access is not None:
+                run.append(access)
+        found |= _written(run)
+    return found
+
+
+def _touches_shared(inst: Instruction) -> bool:
+    if inst.opcode in ("ld", "st", "atom", "red"):
+        return space_of(inst) in ("shared", "generic")
+    return inst.opcode in _SYNCHRONISING
+
+
+def _store(inst: Instruction, i: int, values: Values) -> Access | None:
+    """A store that may be merged, None if the instruction is none."""
+    if inst.opcode != "st" or space_of(inst) != "shared" or inst.guard is not None or SIZES[inst.type] == 1:
+        return None
+    where = inst.operands[0]
+    if any(inst.has(m) for m in _ORDERED) or not isinstance(where, Memory):
+        return None
+    return Access(i, values.place(where, i), (Element(0, access_bytes(inst), True),))
+
+
+def _window(access: Access, zeros: int, aligned_at: int) -> tuple[int, int]:
+    """(start, units) of the widest aligned window an access of this size can be merged in."""
+    size = access.nbytes
+    units = 4
+    while units > 1 and (units * size > _WIDEST or units * size > 1 << zeros):
+        units //= 2
+    width = units * size
+    return access.place.offset - (access.place.offset - aligned_at) % width, units
+
+
+def _continues(run: list[Access], access: Access) -> bool:
+    """Whether a store goes into the window of the stores before it, to a place that is still free."""
+    if access.kind != run[0].kind or access.place.offset in [other.place.offset for other in run]:
+        return False
+    zeros, aligned_at = _alignment([*run, access])
+    return _window(access, zeros, aligned_at) == _window(run[0], zeros, aligned_at)
+
+
+def _written(run: list[Access]) -> Requests:
+    """The requests of the stores into one window: all four at once, or halves of which both parts are there."""
+    if not run:
+        return {}
+    zeros, aligned_at = _alignment(run)
+    start, units = _window(run[0], zeros, aligned_at)
+    size = run[0].nbytes
+    by_unit = {(access.place.offset - start) // size: access for access in run}
+    found: Requests = {}
+    for group in _groups(units, set(by_unit)):
+        first = by_unit[group[0]]
+        last = max((by_unit[u] for u in group), key=lambda access: access.statement)
+        for u in group:
+            found[by_unit[u].statement] = ()
+        offset = first.place.offset - last.place.offset
+        found[last.statement] = (Request(offset, size * len(group)),)
+    return found
+
+
+def _groups(units: int, there: set[int]) -> Iterator[tuple[int, ...]]:
+    if units == 4 and len(there) == 4:
+        yield 0, 1, 2, 3
+        return
+    for unit in sorted(there):
+        if units > 1 and unit ^ 1 in there:
+            if unit & 1 == 0:
+                yield unit, unit + 1
+        else:
+            yield (unit,)
