@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from gpukit.errors import LaunchError
 
 if TYPE_CHECKING:
     from gpukit.compilers.signatures import Parameter
+    from gpukit.machine.frontends.ptx.syntax import Variable
 
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _ARRAY = re.compile(r"(\w*)\[([^\]]*)\](?::(\w+)(?:\(([^)]*)\))?)?")
@@ -55,16 +56,22 @@ def parse(spec: str) -> tuple[str | None, object]:
 
 
 def arrange(
-    arguments: Sequence[tuple[str | None, object]], parameters: Sequence[str], defaults: Sequence[object] = ()
+    arguments: Iterable[tuple[str | None, object]],
+    parameters: Sequence[str],
+    defaults: Sequence[object] = (),
+    shown: Mapping[str, str] | None = None,
 ) -> list[object]:
     """Values in the order of the kernel's parameters: unnamed ones first come, first served, then the named ones.
 
-    `defaults` are the values of the last parameters, for those that are not given.
+    `defaults` are the values of the last parameters, for those that are not given; `shown` is what messages call a
+    parameter, such as "const float* x".
 
     Raises:
         LaunchError: a name the kernel does not have, a parameter given twice or not at all.
     """
-    signature = f"({', '.join(parameters)})"
+    arguments = list(arguments)
+    words = shown or {}
+    signature = f"({', '.join(words.get(name, name) for name in parameters)})"
     unnamed = [value for name, value in arguments if name is None]
     if len(unnamed) > len(parameters):
         raise LaunchError(f"{len(unnamed)} arguments for a kernel with {len(parameters)} parameters {signature}.")
@@ -148,6 +155,23 @@ def _exactly(value: object, dtype: np.dtype, what: str) -> np.generic:
         found = None
     if found is None or (dtype.kind in "iub" and found != value):
         raise LaunchError(f"{what}, which cannot be {value}.")
+    return found
+
+
+def for_ptx(values: Sequence[object], names: Sequence[str], parameters: Sequence[Variable]) -> list[object]:
+    """Values for the entry of a .ptx file: numbers get the size of their parameter, pointers are as good as u64.
+
+    Raises:
+        LaunchError: an array without a dtype, or a number that its parameter cannot hold.
+    """
+    found = for_python(values, names)
+    for i, (value, name, parameter) in enumerate(zip(found, names, parameters, strict=True)):
+        if isinstance(value, bool | int | float) and parameter.count == 1:
+            kind = (
+                parameter.type[0] if parameter.type[0] == "f" else "i" if isinstance(value, int) and value < 0 else "u"
+            )
+            dtype = np.dtype(f"{kind}{parameter.nbytes}")
+            found[i] = _exactly(value, dtype, f"{name} is a .{parameter.type}")
     return found
 
 

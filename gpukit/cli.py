@@ -25,15 +25,18 @@ from gpukit.errors import GpukitError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from gpukit.comparison import LevelComparison
     from gpukit.cuda.launching import Launcher
     from gpukit.report import Report
     from gpukit.scripts import Launches
 
 EXIT_ERROR, EXIT_BUG, EXIT_INTERRUPTED = 1, 70, 130
 
-# FILE.py:kernel. The last colon counts, so that C:\course\reduce.py:naive works.
-KERNEL_TARGET = re.compile(r"(?P<file>.+\.(?:py|cu|ptx)):(?P<kernel>[A-Za-z_]\w*)")
-KERNEL_FILES = (".py", ".cu", ".ptx")
+# FILE.py:kernel, FILE.cu:kernel or FILE.cu:kernel<256>. What follows the file's ending counts, so that
+# C:\course\reduce.py:naive works.
+KERNEL_TARGET = re.compile(r"(?P<file>.+\.(?:py|cu|cuh|ptx)):(?P<kernel>[A-Za-z_:$].*)")
+KERNEL_FILES = (".py", ".cu", ".cuh", ".ptx")
+LEVELS = ("source", "compiled", "both")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -49,7 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         click.echo("gpukit: stopped.", err=True)
         return EXIT_INTERRUPTED
     except GpukitError as error:
-        click.echo(f"gpukit: {error}", err=True)
+        click.echo(f"gpukit: {error}{_quoted(error)}", err=True)
         return EXIT_ERROR
     except BrokenPipeError:
         return _reader_went_away()
@@ -74,6 +77,17 @@ def _never_fail_on_characters() -> None:
             stream.reconfigure(errors="replace")
 
 
+def _quoted(error: GpukitError) -> str:
+    """The source line an error is about, to print under it; '' where it cannot be read."""
+    if not error.file or not error.line:
+        return ""
+    try:
+        lines = Path(error.file).read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return f"\n{error.line:7} | {lines[error.line - 1].rstrip()}" if error.line <= len(lines) else ""
+
+
 def _reader_went_away() -> int:
     # Python flushes stdout at exit; without this it would complain there about the same broken pipe.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -84,9 +98,9 @@ def _reader_went_away() -> int:
 
 
 class _TargetCommand(click.Command):
-    """A command whose first argument is a script or FILE.py:kernel.
+    """A command whose first argument is a script or FILE:kernel.
 
-    What stands after a script belongs to the script; what stands after FILE.py:kernel are gpukit's own options.
+    What stands after a script belongs to the script; what stands after FILE:kernel are gpukit's own options.
     """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -111,18 +125,32 @@ class _Shape(click.ParamType):
 
 ARGUMENT_HELP = (
     "Once per parameter. VALUE is a number (42, 1.5, true, float32(1.5)), an array (float32[1048576]:ones, "
-    "int32[64,64]:arange, float64[100]:random(7), int32[8]:full(3); zeros if no fill is given) or @FILE.npy."
+    "int32[64,64]:arange, float64[100]:random(7), int32[8]:full(3); zeros if no fill is given) or @FILE.npy. "
+    "In CUDA C++ numbers take the parameter's type, and an array's may be left out: [1048576]:ones."
+)
+LEVEL_HELP = (
+    "source: what the source says; compiled: what the compiler made of it, as the hardware counts. Python has both and "
+    "source by default, CUDA C++ the compiled level only."
 )
 
 
 def _launch_options(command: Callable) -> Callable:
     options = (
-        click.argument("target", metavar="SCRIPT.py | FILE.py:KERNEL"),
+        click.argument("target", metavar="SCRIPT.py | FILE:KERNEL"),
         click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]..."),
-        click.option("--grid", type=_Shape(), help="Blocks per axis, for FILE.py:KERNEL."),
-        click.option("--block", type=_Shape(), help="Threads per block and axis, for FILE.py:KERNEL."),
+        click.option("--grid", type=_Shape(), help="Blocks per axis, for FILE:KERNEL."),
+        click.option("--block", type=_Shape(), help="Threads per block and axis, for FILE:KERNEL."),
         click.option("--arg", "-a", "specs", multiple=True, metavar="NAME=VALUE", help=ARGUMENT_HELP),
         click.option("--shared", type=click.IntRange(min=0), default=0, help="Dynamic shared memory, in bytes."),
+        click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro, for a .cu file."),
+        click.option("-I", "includes", multiple=True, metavar="FOLDER", help="Look for headers there, for a .cu file."),
+        click.option(
+            "--option",
+            "compiler",
+            multiple=True,
+            metavar="OPTION",
+            help="Any other option of the CUDA compiler, such as --option=--std=c++20, for a .cu file.",
+        ),
         click.option(
             "--json", "json_file", type=click.Path(dir_okay=False), help="Write the report as JSON ('-': print)."
         ),
@@ -134,6 +162,11 @@ def _launch_options(command: Callable) -> Callable:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+def _level_option(*levels: str) -> Callable:
+    more = " both: side by side, with the reason for each difference." if "both" in levels else ""
+    return click.option("--level", type=click.Choice(levels), help=LEVEL_HELP + more)
 
 
 def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool) -> None:
@@ -162,25 +195,31 @@ def tour(out: Path | None) -> None:
     guide.run(out or guide.DEFAULT_FOLDER, _console())
 
 
-@cli.command(cls=_TargetCommand, short_help="Run a numba.cuda script, unmodified, on the CPU machine.")
+@cli.command(cls=_TargetCommand, short_help="Run a CUDA script in Python, unmodified, on the CPU machine.")
 @click.argument("script", type=click.Path())
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def run(script: str, arguments: tuple[str, ...]) -> int:
-    """Run a numba.cuda SCRIPT.py, unmodified, on the CPU machine."""
+@_level_option("source", "compiled")
+def run(script: str, arguments: tuple[str, ...], level: str | None) -> int:
+    """Run a SCRIPT.py that uses numba.cuda or cupy.RawKernel, unmodified, on the CPU machine."""
     if KERNEL_TARGET.fullmatch(script):
         raise click.UsageError(f"gpukit run takes a script; to run one kernel use: gpukit profile {script}")
-    return _run_script(script, arguments)
+    from gpukit import scripts
+
+    return _run_script(script, arguments, scripts.plain(level))
 
 
 @cli.command(cls=_TargetCommand, short_help="Count what a kernel does, line by line.")
 @_launch_options
+@_level_option(*LEVELS)
 def profile(target: str, arguments: tuple[str, ...], **options: Any) -> int:
-    """Count what a kernel does, line by line: for a SCRIPT.py at each launch, or for one FILE.py:KERNEL."""
+    """Count what a kernel does, line by line: for a SCRIPT.py at each launch, or for one kernel of a .py, .cu or .ptx
+    file, such as reduce.py:naive or 'reduce.cu:reduce<256>'."""
     return _measure(target, arguments, "profile", **options)
 
 
 @cli.command(cls=_TargetCommand, short_help="Look for races, wrong barriers, bad indices and more.")
 @_launch_options
+@_level_option("source", "compiled")
 def check(target: str, arguments: tuple[str, ...], **options: Any) -> int:
     """Look for races, wrong barriers, bad indices and more; exit code 1 if there is an error."""
     return _measure(target, arguments, "check", **options)
@@ -191,6 +230,7 @@ def check(target: str, arguments: tuple[str, ...], **options: Any) -> int:
 def list_kernels(paths: tuple[Path, ...]) -> None:
     """List kernels: those of the given files and folders, or the ones that gpukit brings."""
     import gpukit
+    from gpukit.cppfiles import CppFile
 
     files = _kernel_files(paths or (Path(__file__).parent / "kernels",))
     found = False
@@ -200,11 +240,11 @@ def list_kernels(paths: tuple[Path, ...]) -> None:
         except GpukitError as error:
             click.echo(f"gpukit: {error}", err=True)
             continue
-        for name in kernels:
+        for name in kernels.shown() if isinstance(kernels, CppFile) else kernels:
             found = True
             click.echo(f"{file}:{name}")
     if not found:
-        raise GpukitError("no kernels found; a kernel is a function under @cuda.jit in a .py file")
+        raise GpukitError("no kernels found; a kernel is @cuda.jit in a .py file or __global__ in a .cu file")
 
 
 @cli.command(short_help="Show what this machine has, lacks and how to add it.")
@@ -248,73 +288,117 @@ def _measure(
     target: str,
     arguments: tuple[str, ...],
     mode: str,
-    grid: tuple[int, ...] | None,
-    block: tuple[int, ...] | None,
-    specs: tuple[str, ...],
-    shared: int,
     json_file: str | None,
     html_file: str | None,
     gpu: str | None,
+    level: str | None,
+    **launch: Any,
 ) -> int:
     """Profile or check a script or one kernel, show what was found, and give the exit code."""
+    import gpukit
     from gpukit.gpus import find_gpu
 
     if gpu is not None:
         find_gpu(gpu)  # a misspelt name shows before a long run, not after it
     kernel = KERNEL_TARGET.fullmatch(target)
     if kernel is None:
-        if grid or block or specs or shared:
-            raise click.UsageError(
-                "a script launches its kernels by itself; --grid, --block, --arg and --shared go with FILE.py:KERNEL."
-            )
-        return _measure_script(target, arguments, mode, json_file, html_file, gpu)
+        _check_is_script(target)
+        return _measure_script(target, arguments, mode, json_file, html_file, gpu, level, launch)
     if arguments:
         raise click.UsageError(f"unexpected {arguments[0]!r}; give the kernel's arguments with --arg NAME=VALUE.")
-    if grid is None or block is None:
-        raise click.UsageError("one kernel needs --grid and --block, for example --grid 64 --block 256.")
-    report = _launch(kernel["file"], kernel["kernel"], grid, block, specs, shared, gpu)
+    run = _launcher(f"gpukit {mode}", kernel["file"], kernel["kernel"], gpu, **launch)
+    if level == "both":
+        _deliver_comparison(run(gpukit.compare_levels), json_file, html_file)
+        return 0
+    report = run(gpukit.profile, level=level)
     _deliver(report, json_file, html_file, gpu, hazards_only=mode == "check")
     return EXIT_ERROR if mode == "check" and report.errors else 0
 
 
-def _launch(
+def _launcher(
+    command: str,
     file: str,
     name: str,
-    grid: tuple[int, ...],
-    block: tuple[int, ...],
+    gpu: str | None,
+    grid: tuple[int, ...] | None,
+    block: tuple[int, ...] | None,
     specs: tuple[str, ...],
     shared: int,
-    gpu: str | None,
-) -> Report:
-    import gpukit
-    from gpukit import argspecs
-    from gpukit.machine.frontends.python import source
+    defines: tuple[str, ...],
+    includes: tuple[str, ...],
+    compiler: tuple[str, ...],
+) -> Callable:
+    """A function that calls `gpukit.profile` or its like with the kernel and arguments that were asked for."""
+    from gpukit import targets
     from gpukit.progress import launch_progress
 
-    kernels = gpukit.load(file)
-    if name not in kernels:
-        known = ", ".join(kernels) or "none"
-        raise GpukitError(f"{file} has no kernel {name!r}; its kernels: {known}.")
-    kernel = source.of(kernels[name])
+    options = (*(f"-D{define}" for define in defines), *(f"-I{folder}" for folder in includes), *compiler)
+    if grid is None or block is None:
+        raise click.UsageError(
+            _with_example(
+                "one kernel needs --grid and --block, for example --grid 64 --block 256.",
+                _example(command, file, name, options, grid, block),
+            )
+        )
+    target = targets.find(file, name, options)
     try:
-        parameters = [parameter.arg for parameter in kernel.tree.args.args]
-        values = argspecs.arrange([argspecs.parse(spec) for spec in specs], parameters, kernel.defaults)
+        values = target.values(specs)
     except GpukitError as error:
-        raise click.BadParameter(str(error), param_hint="--arg") from None
-    with launch_progress(name) as progress:
-        return gpukit.profile(kernel, grid, block, *values, shared_bytes=shared, gpu=gpu, progress=progress)
+        text = _with_example(str(error), target.example(command, grid, block))
+        raise click.BadParameter(text, param_hint="--arg") from None
+
+    def run(function: Callable, **more: Any) -> Any:
+        with launch_progress(name) as progress:
+            return function(
+                target.kernel, grid, block, *values, shared_bytes=shared, gpu=gpu, progress=progress, **more
+            )
+
+    return run
+
+
+def _example(
+    command: str,
+    file: str,
+    name: str,
+    options: Sequence[str],
+    grid: tuple[int, ...] | None,
+    block: tuple[int, ...] | None,
+) -> str:
+    """A whole command line for a kernel, '' where there is none to give."""
+    from gpukit import targets
+
+    try:
+        return targets.find(file, name, options).example(command, grid, block)
+    except GpukitError:
+        return ""
+
+
+def _with_example(text: str, example: str) -> str:
+    return f"{text}\nFor example:\n\n    {example}\n" if example else text
 
 
 def _measure_script(
-    script: str, arguments: Sequence[str], mode: str, json_file: str | None, html_file: str | None, gpu: str | None
+    script: str,
+    arguments: Sequence[str],
+    mode: str,
+    json_file: str | None,
+    html_file: str | None,
+    gpu: str | None,
+    level: str | None,
+    launch: dict[str, Any],
 ) -> int:
     """Run a script and report its launches; the script's exit code, or 1 if a check of a clean exit finds an error."""
     from gpukit.scripts import Launches
 
-    own = [name for name in arguments if name.partition("=")[0] in ("--json", "--html", "--gpu")]
+    if any(launch.values()) or level == "both":
+        raise click.UsageError(
+            "a script launches its kernels by itself; --grid, --block, --arg, --shared, the compiler's options and "
+            "--level both go with FILE:KERNEL."
+        )
+    own = [name for name in arguments if name.partition("=")[0] in ("--json", "--html", "--gpu", "--level")]
     if own:
         click.echo(f"gpukit: {own[0]} after {script} goes to the script; before it, it is gpukit's.", err=True)
-    launches = Launches(gpu)
+    launches = Launches(gpu, level)
     # With --json - the script prints to stderr, so that standard output is JSON and nothing else.
     with contextlib.redirect_stdout(sys.stderr) if json_file == "-" else contextlib.nullcontext():
         code = _run_script(script, arguments, launches.launch)
@@ -327,13 +411,23 @@ def _measure_script(
     return max(code, EXIT_ERROR) if failed else code
 
 
-def _run_script(script: str, arguments: Sequence[str], launcher: Launcher | None = None) -> int:
+def _run_script(script: str, arguments: Sequence[str], launcher: Launcher) -> int:
     """Run a script on the CPU machine; the exit code it ended with."""
     from gpukit import scripts
 
+    _check_is_script(script)
     if not Path(script).is_file():
-        raise GpukitError(f"there is no file {script}; give the path of a Python script or FILE.py:KERNEL.")
-    return scripts.run_script(script, [script, *arguments], launcher or scripts.plain)
+        raise GpukitError(f"there is no file {script}; give the path of a Python script or FILE:KERNEL.")
+    return scripts.run_script(script, [script, *arguments], launcher)
+
+
+def _check_is_script(target: str) -> None:
+    """A file of C++ or PTX is no script: one of its kernels must be named."""
+    from gpukit import cppfiles
+
+    if target.endswith(cppfiles.SUFFIXES):
+        known = cppfiles.load(target).all_names()
+        raise click.UsageError(f"{target} is no Python script; name one of its kernels, as {target}:KERNEL; {known}.")
 
 
 def _kernel_files(paths: Iterable[Path]) -> list[Path]:
@@ -384,6 +478,18 @@ def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: 
     if json_file == "-":
         return
     terminal.show(report, _console(), gpu, hazards_only=hazards_only)
+
+
+def _deliver_comparison(comparison: LevelComparison, json_file: str | None, html_file: str | None) -> None:
+    """The same for a kernel at both levels."""
+    from gpukit.comparison import html, terminal
+
+    if html_file is not None:
+        _write(html_file, html.page(comparison))
+    if json_file is not None:
+        _write(json_file, json.dumps(comparison.to_dict(), indent=2) + "\n")
+    if json_file != "-":
+        terminal.show(comparison, _console())
 
 
 def _deliver_launches(

@@ -10,6 +10,7 @@ from gpukit.errors import KernelSyntaxError, KernelTypeError
 
 if TYPE_CHECKING:
     from gpukit.compilers.signatures import Signature
+    from gpukit.machine.frontends.ptx.syntax import Variable
     from gpukit.raw import RawKernel
 
 SUFFIXES = (".cu", ".cuh", ".ptx")
@@ -39,6 +40,10 @@ class _Kernels(Mapping[str, "RawKernel"]):
         """What can be asked for as it stands."""
         raise NotImplementedError
 
+    def shown(self) -> list[str]:
+        """All kernels, templates as "reduce<...>"."""
+        return self.names()
+
     def make(self, name: str) -> RawKernel:
         """Compile a kernel."""
         raise NotImplementedError
@@ -51,7 +56,7 @@ class _Kernels(Mapping[str, "RawKernel"]):
 
     def __getattr__(self, name: str) -> RawKernel:
         if name.startswith("_") or name not in self.names():
-            raise AttributeError(f"{self.path} has no kernel {name!r}; {self._all()}")
+            raise AttributeError(f"{self.path} has no kernel {name!r}; {self.all_names()}")
         return self[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -69,11 +74,12 @@ class _Kernels(Mapping[str, "RawKernel"]):
     def __repr__(self) -> str:
         return f"<kernels of {self.path}: {', '.join(self.names())}>"
 
-    def _all(self) -> str:
-        return f"its kernels: {', '.join(self.names()) or 'none'}"
+    def all_names(self) -> str:
+        """The kernels, for a message."""
+        return f"its kernels: {', '.join(self.shown()) or 'none'}"
 
     def _absent(self, name: str) -> KernelTypeError:
-        return KernelTypeError(f"this file has no kernel {name!r}; {self._all()}", file=str(self.path))
+        return KernelTypeError(f"this file has no kernel {name!r}; {self.all_names()}", file=str(self.path))
 
 
 class CppFile(_Kernels):
@@ -89,6 +95,9 @@ class CppFile(_Kernels):
 
     def names(self) -> list[str]:
         return [name for name, signature in self.signatures.items() if not signature.template]
+
+    def shown(self) -> list[str]:
+        return [f"{name}<...>" if s.template else name for name, s in self.signatures.items()]
 
     def signature(self, name: str) -> Signature:
         """What the source says of a kernel; `name` may have template arguments and leave out namespaces.
@@ -115,14 +124,8 @@ class CppFile(_Kernels):
         signature = self.signature(name)
         expression = name if "<" in name else signature.name
         expressions = () if signature.c_name else (expression,)
-        module = RawModule(
-            code=self._text, options=self._options, name_expressions=expressions, file=str(self.path)
-        )
+        module = RawModule(code=self._text, options=self._options, name_expressions=expressions, file=str(self.path))
         return module.get_function(expression)
-
-    def _all(self) -> str:
-        shown = [f"{name}<...>" if s.template else name for name, s in self.signatures.items()]
-        return f"its kernels: {', '.join(shown) or 'none'}"
 
 
 class PtxFile(_Kernels):
@@ -136,6 +139,10 @@ class PtxFile(_Kernels):
 
     def names(self) -> list[str]:
         return self.module.kernels
+
+    def parameters(self, name: str) -> list[Variable]:
+        """The parameters of a kernel, by type and size."""
+        return self.module.parsed.functions[name].parameters
 
     def make(self, name: str) -> RawKernel:
         from gpukit.raw import RawModule

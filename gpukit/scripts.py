@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from gpukit import frontends
 from gpukit.errors import GpukitError
 from gpukit.progress import launch_progress
 from gpukit.standin import stand_in
@@ -20,12 +21,27 @@ if TYPE_CHECKING:
     from gpukit.report import Report
 
 
-def plain(kernel: Any, grid: tuple, block: tuple, args: tuple, shared_bytes: int) -> None:
-    """Launch for the results only."""
-    import gpukit
+def plain(level: str | None = None) -> Launcher:
+    """A launcher that runs kernels for their results only; Python kernels at `level`."""
 
-    with launch_progress(kernel.__name__) as progress:
-        gpukit.launch(kernel, grid, block, *args, shared_bytes=shared_bytes, machine="cpu", progress=progress)
+    def launch(kernel: Any, grid: tuple, block: tuple, args: tuple, shared_bytes: int) -> None:
+        import gpukit
+
+        with launch_progress(frontends.name_of(kernel)) as progress:
+            gpukit.launch(
+                *(kernel, grid, block, *args),
+                shared_bytes=shared_bytes,
+                machine="cpu",
+                level=_level_of(kernel, level),
+                progress=progress,
+            )
+
+    return launch
+
+
+def _level_of(kernel: Any, asked: str | None) -> str | None:
+    """The level to run a kernel of a script at: what was asked for, where the kernel has it."""
+    return None if frontends.is_compiled(kernel) else asked
 
 
 @dataclass(slots=True)
@@ -71,9 +87,10 @@ class Alike:
 class Launches:
     """Profiles the launches of a script, and keeps what is alike together."""
 
-    def __init__(self, gpu: str | None = None):
-        """gpu: name of the GPU to say memory bound or compute bound for."""
+    def __init__(self, gpu: str | None = None, level: str | None = None):
+        """gpu: name of the GPU to say memory bound or compute bound for. level: of kernels that have both."""
         self._gpu = gpu
+        self._level = level
         self._groups: dict[tuple, Alike] = {}
 
     @property
@@ -94,9 +111,13 @@ class Launches:
         """Profile one launch; takes the place of a plain one."""
         import gpukit
 
-        with launch_progress(kernel.__name__) as progress:
+        with launch_progress(frontends.name_of(kernel)) as progress:
             report = gpukit.profile(
-                kernel, grid, block, *args, shared_bytes=shared_bytes, gpu=self._gpu, progress=progress
+                *(kernel, grid, block, *args),
+                shared_bytes=shared_bytes,
+                gpu=self._gpu,
+                level=_level_of(kernel, self._level),
+                progress=progress,
             )
         sys.stdout.write("".join(report.output))
         self.add(report)
@@ -107,11 +128,13 @@ class Launches:
         self._groups.setdefault(kind, Alike()).add(report)
 
 
-def run_script(script: str | os.PathLike[str], argv: Sequence[str] | None = None, launcher: Launcher = plain) -> int:
+def run_script(
+    script: str | os.PathLike[str], argv: Sequence[str] | None = None, launcher: Launcher | None = None
+) -> int:
     """Run a script as `python script ...` does, on the CPU machine; returns its exit status.
 
     argv: what the script sees as sys.argv, itself included.
-    launcher: where its launches go, such as the `launch` of a `Launches`.
+    launcher: where its launches go, such as the `launch` of a `Launches`; by default they are run for their results.
     """
     from gpukit.cuda import launching
 
@@ -119,7 +142,7 @@ def run_script(script: str | os.PathLike[str], argv: Sequence[str] | None = None
     argv_before, path_before = sys.argv, sys.path[:]
     sys.argv = list(argv) if argv else [str(script)]
     sys.path.insert(0, str(path.resolve().parent))
-    before = launching.use(launcher)
+    before = launching.use(launcher or plain())
     try:
         with stand_in():
             return _run_main(path)

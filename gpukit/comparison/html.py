@@ -74,8 +74,8 @@ def _source(comparison: LevelComparison) -> str:
             rows.append(f"{_opening(difference)}{front}{_cells(difference)}</tr>")
             front = "<td></td><td></td>"
     head = (
-        '<tr><th class="n">line</th><th>source</th><th></th><th class="n">source<br>level</th><th class="n">compiled<br>level</th>'
-        "<th>why</th></tr>"
+        '<tr><th class="n">line</th><th>source</th><th></th><th class="n">source<br>level</th>'
+        '<th class="n">compiled<br>level</th><th>why</th></tr>'
     )
     return f'<div class="scroll"><table class="source levels">{head}{"".join(rows)}</table></div>'
 

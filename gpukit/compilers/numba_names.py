@@ -81,24 +81,38 @@ class _Names:
     # --- functions ---------------------------------------------------------------------------------------------------
 
     def of_function(self, function: python_types.FunctionType) -> python_types.FunctionType:
-        """A live function; itself if nothing in it needs another meaning."""
-        code = function.__code__
-        names = {n: function.__globals__[n] for n in _names(code) if n in function.__globals__}
-        cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
-        inside = {name: cell.cell_contents for name, cell in cells.items() if _is_filled(cell)}
-        new_names = {name: self.live(value) for name, value in names.items()}
-        new_cells = {name: self.live(value) for name, value in inside.items()}
-        if all(new_names[n] is v for n, v in names.items()) and all(new_cells[n] is v for n, v in inside.items()):
-            return function
-        closure = tuple(
-            python_types.CellType(new_cells[name]) if name in new_cells else cell for name, cell in cells.items()
-        )
+        """A copy of a live function."""
+        made = self._copy(function)
+        self._fill_copy(made, function)
+        return made
+
+    def _copy(self, function: python_types.FunctionType) -> python_types.FunctionType:
+        """The same code with globals and cells of its own, which are still to be filled in."""
+        closure = tuple(python_types.CellType() for _ in function.__closure__ or ())
         made = python_types.FunctionType(
-            code, {**function.__globals__, **new_names}, function.__name__, function.__defaults__, closure
+            function.__code__, dict(function.__globals__), function.__name__, function.__defaults__, closure
         )
         made.__kwdefaults__ = function.__kwdefaults__
         made.__qualname__, made.__module__ = function.__qualname__, function.__module__
         return made
+
+    def _fill_copy(self, made: python_types.FunctionType, function: python_types.FunctionType) -> None:
+        names = made.__globals__
+        for name in _names(function.__code__):
+            if name in names:
+                names[name] = self.live(names[name])
+        for new, old in zip(made.__closure__ or (), function.__closure__ or (), strict=True):
+            if _is_filled(old):
+                new.cell_contents = self.live(old.cell_contents)
+
+    def _device_dispatcher(self, dispatcher: Any) -> Any:
+        """numba's device function for a live one, of numba or of the facade, with line information."""
+        function = dispatcher.py_func
+        made = self._copy(function)
+        # Known before its own names are: a recursive function names itself.
+        self._keep(dispatcher, _device(made, options_of(dispatcher)))
+        self._fill_copy(made, function)
+        return self._made[id(dispatcher)]
 
     def of_source(self, source: Source) -> python_types.FunctionType:
         """A function that was read from a file."""
@@ -136,13 +150,12 @@ class _Names:
             if not isinstance(value, Unknown):
                 namespace[name] = self.real(value)
 
-    def _device_function(self, source: Source, options: dict[str, Any]) -> Any:
-        """A device function of numba's, of one that was read from its source."""
+    def _device_source(self, source: Source) -> Any:
+        """numba's device function for one that was read from a file."""
         if id(source) not in self._made:
             namespace: dict[str, Any] = {"__name__": source.name, "__builtins__": builtins}
             function = self._define(source, namespace)
-            # Known before its own names are: a recursive function names itself.
-            self._keep(source, _cuda().jit(device=True, **options)(function))
+            self._keep(source, _device(function, {}))
             self._fill(namespace, source, function)
         return self._made[id(source)]
 
@@ -161,35 +174,30 @@ class _Names:
         if isinstance(value, tuple) and type(value) is tuple:
             items = tuple(self.live(item) for item in value)
             return value if all(a is b for a, b in zip(items, value, strict=True)) else items
-        kind = type(value).__module__ or ""
-        if _is_ours(kind) or _is_ours(getattr(value, "__module__", None) or ""):
-            if _python_function(value) is not None:
-                return self._device_function(sources.of(value), options_of(value))
+        if _is_device_function(value):
+            return self._device_dispatcher(value)
+        if _is_ours(type(value).__module__ or "") or _is_ours(getattr(value, "__module__", None) or ""):
             return self.real(sources.materialise(sources.meaning(value)))
-        if isinstance(value, python_types.FunctionType):
-            self._keep(value, value)
-            made = self.of_function(value)
-            if made is not value:
-                self._made[id(value)] = _cuda().jit(device=True)(made)
-            return self._made[id(value)]
         return value
 
     def _module(self, module: python_types.ModuleType) -> Any:
         if _is_ours(module.__name__):
             name = symbols.of_module(module)
             return self.real(name) if name is not None else module
-        inner = [v for v in vars(module).values() if _is_ours(type(v).__module__ or "")]
-        if not inner or symbols.belongs(module.__name__):
+        if symbols.belongs(module.__name__) or not any(self._is_changed(v) for v in list(vars(module).values())):
             return module
         stand_in = python_types.ModuleType(module.__name__)
         self._keep(module, stand_in)
         vars(stand_in).update({n: self.live(v) for n, v in vars(module).items() if not n.startswith("__")})
         return stand_in
 
+    def _is_changed(self, value: Any) -> bool:
+        return _is_device_function(value) or _is_ours(type(value).__module__ or "")
+
     def real(self, value: Any) -> Any:
         """What a value of the front end is to numba."""
         if isinstance(value, Source):
-            return self._device_function(value, {})
+            return self._device_source(value)
         if isinstance(value, Name):
             return _named(value.dotted)
         if isinstance(value, np.dtype):
@@ -227,6 +235,16 @@ class _Loaded(python_types.ModuleType):
             return self.__dict__["_look_up"](name)
         except KeyError:
             raise AttributeError(name) from None
+
+
+def _device(function: python_types.FunctionType, options: dict[str, Any]) -> Any:
+    """A device function of numba's, compiled when it is first called."""
+    return _cuda().jit(device=True, lineinfo=not options.get("debug"), **options)(function)
+
+
+def _is_device_function(value: Any) -> bool:
+    options = getattr(value, "targetoptions", None)
+    return isinstance(options, dict) and bool(options.get("device")) and _python_function(value) is not None
 
 
 def _names(code: python_types.CodeType) -> Iterator[str]:

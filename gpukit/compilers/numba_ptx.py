@@ -6,6 +6,7 @@ data, its shape and its strides. `Slot` says which part of which argument a para
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import inspect
 import linecache
@@ -16,6 +17,7 @@ import warnings
 import weakref
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -310,6 +312,19 @@ def _compile(kernel: Any, function: FunctionType, kinds: tuple[Any, ...]) -> Num
     return known[key]
 
 
+@contextlib.contextmanager
+def _pretended_device() -> Iterator[None]:
+    """numba-cuda compiles a device function for the GPU that is there; let there be one."""
+    from numba.cuda import dispatcher
+
+    before = dispatcher.get_current_device
+    dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=COMPUTE_CAPABILITY)
+    try:
+        yield
+    finally:
+        dispatcher.get_current_device = before
+
+
 def _made(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, Any]) -> NumbaPtx:
     from numba.cuda import types
 
@@ -321,7 +336,7 @@ def _made(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, Any
         signature = (*kinds[:fixed], types.StarArgTuple.from_types(kinds[fixed:]))
     given = {name: options[name] for name in ("fastmath", "opt", "debug", "launch_bounds") if name in options}
     try:
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), _pretended_device():
             warnings.simplefilter("ignore")
             text, _ = _numba_cuda().compile_ptx(
                 function, signature, lineinfo=not options.get("debug"), cc=COMPUTE_CAPABILITY, **given

@@ -271,25 +271,26 @@ def _ways_to_return(
 ) -> set[int]:
     """Blocks outside a loop that only lead from the middle of it (not from its `ends`) to the end of the thread: an
     early return that does something first. Blocks at which lanes wait are on no such way."""
+    inside = body - ends
     ways: set[int] = set()
-    stack = [t for b in body - ends for t in succ[b] if t not in body]
+    stack = [t for b in inside for t in succ[b] if t not in body]
     while stack:
         b = stack.pop()
         if b not in ways and b not in waits:
             ways.add(b)
             stack.extend(t for t in succ[b] if t not in body)
-    inside = body - ends
-    while True:
-        # Returns that others use too need not lie inside, they have nothing left to do in any order.
-        bad = {
-            b
-            for b in ways
-            if not (b in exits or (succ[b] and all(t in ways or t in exits for t in succ[b])))
-            or not (pred[b] <= inside | ways)
-        }
-        if not bad:
-            return ways
-        ways -= bad
+    # A return that others use too need not be on such a way: it has nothing left to do in any order.
+    stack = list(ways)
+    while stack:
+        b = stack.pop()
+        if b not in ways:
+            continue
+        leads_out = b in exits or (succ[b] and all(t in ways or t in exits for t in succ[b]))
+        if not leads_out or not all(p in inside or p in ways for p in pred[b]):
+            ways.discard(b)
+            stack.extend(succ[b])
+            stack.extend(pred[b])
+    return ways
 
 
 def _spread(targets: set[int], edges: Mapping[int, Iterable[int]]) -> set[int]:
@@ -529,22 +530,38 @@ def _joins(blocks: list[BasicBlock], live: Liveness) -> dict[int, set[int]]:
                 stack.extend(succ[b])
         return seen
 
+    # Sets of registers as the bits of integers: a large program has many branches over many blocks.
+    live_in = [_bits(registers) for registers in live.live_in]
+    defined = [_bits(registers) for registers in live.defined]
     found: dict[int, set[int]] = {}
     for b, block in enumerate(blocks):
         if isinstance(block.end, Branch) and block.end.if_true != block.end.if_false:
             stop = post.get(b, end)  # a block that cannot reach the end (an endless loop) has no post-dominator
             one, two = before(block.end.if_true, stop), before(block.end.if_false, stop)
-            meeting = one & two
-            alive: set[int] = set().union(*(live.live_in[m] for m in meeting))
-            if stop < end:
-                alive |= live.live_in[stop]
-            made_one: set[int] = set().union(*(live.defined[x] for x in one))
-            made_two: set[int] = set().union(*(live.defined[x] for x in two))
-            found[b] = alive & (made_one | made_two)
+            alive = live_in[stop] if stop < end else 0
+            for m in one & two:
+                alive |= live_in[m]
+            made_one = made_two = 0
+            for x in one:
+                made_one |= defined[x]
+            for x in two:
+                made_two |= defined[x]
             # The ways run one after the other: what the first changes the second must not see.
-            found[b] |= live.live_in[block.end.if_true] & made_two
-            found[b] |= live.live_in[block.end.if_false] & made_one
+            one_sees, two_sees = live_in[block.end.if_true], live_in[block.end.if_false]
+            found[b] = _members(alive & (made_one | made_two) | one_sees & made_two | two_sees & made_one)
     return found
+
+
+def _bits(numbers: set[int]) -> int:
+    """A set of small numbers as the bits of an integer."""
+    bits = bytearray(max(numbers, default=0) // 8 + 1)
+    for n in numbers:
+        bits[n >> 3] |= 1 << (n & 7)
+    return int.from_bytes(bits, "little")
+
+
+def _members(bits: int) -> set[int]:
+    return {n for n, digit in enumerate(reversed(bin(bits))) if digit == "1"}
 
 
 # --- loops ---------------------------------------------------------------------------------------------------------
@@ -570,28 +587,44 @@ def find_loops(blocks: list[BasicBlock], live: Liveness, written: Callable[[Load
     """Loops by header. `written` says whether the program may write what a load reads."""
     succ = {b: successors(block.end) for b, block in enumerate(blocks)}
     bodies, _ = _find_loops(0, succ)
+    # Register -> (block, what its value comes from, whether that decides it alone) of each of its definitions.
+    definitions: dict[int, list[tuple[int, tuple[int, ...], bool]]] = {}
+    for b, block in enumerate(blocks):
+        for op in (*block.ops, block.end):
+            for register in defines(op):
+                definitions.setdefault(register, []).append((b, uses(op), _depends_on_operands_only(op, written)))
+    asks = {b: uses(block.end) for b, block in enumerate(blocks) if isinstance(block.end, Branch)}
+    calls = {b for b, block in enumerate(blocks) if isinstance(block.end, Call)}
+    exits = {b for b, block in enumerate(blocks) if isinstance(block.end, Exit)}
+    ends = exits | {b for b, block in enumerate(blocks) if isinstance(block.end, Return)}
     found: dict[int, Loop] = {}
     for header, body in bodies.items():
-        out = any(t not in body or isinstance(blocks[t].end, Exit) for b in body for t in succ[b])
-        leaves = out or any(isinstance(blocks[b].end, Exit | Return) for b in body)
-        wanted = {u for b in body if isinstance(blocks[b].end, Branch) for u in uses(blocks[b].end)}
-        sealed = not any(isinstance(blocks[b].end, Call) for b in body)
-        before = -1
-        while before != len(wanted):
-            before = len(wanted)
-            for b in body:
-                for op in (*blocks[b].ops, blocks[b].end):
-                    if wanted.isdisjoint(defines(op)):
-                        continue
-                    wanted.update(uses(op))
-                    if isinstance(op, Load):
-                        sealed &= not written(op)
-                    elif isinstance(op, Special):
-                        sealed &= op.name != "clock"
-                    elif not isinstance(op, Alu):
-                        sealed = False
+        leaves = any(t not in body or t in exits for b in body for t in succ[b]) or not ends.isdisjoint(body)
+        sealed = calls.isdisjoint(body)
+        wanted: set[int] = set()
+        unseen = [register for b in body if b in asks for register in asks[b]]
+        while unseen:
+            register = unseen.pop()
+            if register in wanted:
+                continue
+            wanted.add(register)
+            for b, sources, alone in definitions.get(register, ()):
+                if b in body:
+                    unseen.extend(sources)
+                    sealed &= alone
         found[header] = Loop(header, frozenset(body), tuple(sorted(wanted & live.live_in[header])), sealed, leaves)
     return found
+
+
+def _depends_on_operands_only(op: Op | Terminator, written: Callable[[Load], bool]) -> bool:
+    """Whether a result is the same whenever the operands are."""
+    match op:
+        case Load():
+            return not written(op)
+        case Special():
+            return op.name != "clock"
+        case _:
+            return isinstance(op, Alu)
 
 
 @dataclass

@@ -121,8 +121,8 @@ def edges(f: Format) -> list[int]:
 def operands(f: Format, count: int, seed: int, arity: int = 1) -> list[tuple[int, ...]]:
     """Rows of bits, edges against edges first, then random: some of any size, some of which many are near each
     other."""
-    rng = np.random.default_rng(seed)
-    rows = [tuple(int(rng.choice(edges(f))) for _ in range(arity)) for _ in range(count // 2)]
+    rng, some = np.random.default_rng(seed), edges(f)
+    rows = [tuple(some[rng.integers(len(some))] for _ in range(arity)) for _ in range(count // 2)]
     while len(rows) < count:
         near = int(rng.integers(1, (1 << f.exponent) - 1))
         row = []

@@ -74,8 +74,11 @@ def examples(draw, case: Case) -> tuple[list[str], list[tuple[int, ...]]]:
 def check(case: Case, kinds: list[str], rows: list[tuple[int, ...]]) -> None:
     """Runs the instruction, one thread a row, and compares every bit of its results. What is not given per lane has
     its value in the first row everywhere."""
-    rows = [tuple(v if how == LANES else first for v, how, first in zip(row, kinds, rows[0], strict=True)) for row in rows]
-    body, inputs, names = "", {}, []
+    rows = [
+        tuple(v if how == LANES else first for v, how, first in zip(row, kinds, rows[0], strict=True)) for row in rows
+    ]
+    inputs = {"%row": ("u32", np.arange(len(rows), dtype=np.uint32))}  # one thread a row, even if no operand needs it
+    body, names = "", []
     for k, (kind, how) in enumerate(zip(case.operands, kinds, strict=True)):
         name = "%" + "abcdefg"[k]
         literal = str(rows[0][k])

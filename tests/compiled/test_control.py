@@ -41,9 +41,7 @@ def test_a_guarded_load_only_runs_where_the_guard_is_true():
         ld.param.u64 %q, [p0]; mul.wide.s32 %o, %a, 4; selp.b64 %o, %o, 4000, %p; add.s64 %q, %q, %o;
         @%p ld.global.b32 %d, [%q];
     """
-    values = run(
-        body, {"%a": ("s32", N)}, {"%d": "s32"}, ".reg .pred %p; .reg .b64 %q, %o;", hazards=True
-    )["%d"]
+    values = run(body, {"%a": ("s32", N)}, {"%d": "s32"}, ".reg .pred %p; .reg .b64 %q, %o;", hazards=True)["%d"]
     assert values.tolist() == [v if v < 40 else -1 for v in N.tolist()]
 
 
@@ -263,11 +261,12 @@ def test_special_registers():
 
 def test_mov_packs_and_unpacks_and_may_name_its_own_source():
     assert one("{ .reg .b16 %l, %h; mov.b32 {%l, %h}, %a; mov.b32 %d, {%h, %l}; }", x=N * 65537 + 3) == [
-        int(np.int32(((v & 0xFFFF) << 16 | (v >> 16) & 0xFFFF) & 0xFFFFFFFF))
-        for v in (N * 65537 + 3).tolist()
+        int(np.int32(((v & 0xFFFF) << 16 | (v >> 16) & 0xFFFF) & 0xFFFFFFFF)) for v in (N * 65537 + 3).tolist()
     ]
     wide = np.array([0x0123456789ABCDEF, 5 << 32], np.uint64)
-    swapped = run("{ .reg .b32 %l, %h; mov.b64 {%l, %h}, %a; mov.b64 %d, {%h, %l}; }", {"%a": ("u64", wide)}, {"%d": "u64"})
+    swapped = run(
+        "{ .reg .b32 %l, %h; mov.b64 {%l, %h}, %a; mov.b64 %d, {%h, %l}; }", {"%a": ("u64", wide)}, {"%d": "u64"}
+    )
     assert swapped["%d"].tolist() == [0x89ABCDEF01234567, 5]
 
 

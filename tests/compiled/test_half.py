@@ -232,7 +232,8 @@ def test_comparisons(f):
         one = ONE[f]
         expected = {
             "%p": first, "%q": first, "%r": second, "%h": first * one, "%s": first * 0xFFFF,
-            "%w": -first.astype(np.int32), "%h2": first * one + second * (one << 16), "%w2": first * 0xFFFF + second * 0xFFFF0000,
+            "%w": -first.astype(np.int32),
+            "%h2": first * one + second * (one << 16), "%w2": first * 0xFFFF + second * 0xFFFF0000,
         }  # fmt: skip
         for name, values in expected.items():
             found = got[name] if got[name].dtype != np.float16 else got[name].view(np.uint16)

@@ -1,6 +1,5 @@
-"""Rules that NVIDIA's float units add to IEEE 754: flushed subnormal numbers, one NaN, saturation, minimum and maximum.
-
-All functions take NumPy scalars and arrays of float16, float32 and, but for `canonical`, float64.
+"""Rules that NVIDIA's float units add to IEEE 754: which NaN comes out, flushed subnormal numbers, saturation, minimum
+and maximum. All take NumPy scalars and arrays of one float type.
 """
 
 from __future__ import annotations
@@ -15,6 +14,7 @@ _NAN: dict[np.dtype, np.generic] = {
     np.dtype(np.float16): np.uint16(0x7FFF).view(np.float16),
     np.dtype(np.float32): np.uint32(0x7FFFFFFF).view(np.float32),
 }
+_QUIET, _MADE_HERE = np.uint64(1 << 51), np.uint64(0xFFF8 << 48)
 
 
 def flush(x):
@@ -27,6 +27,18 @@ def canonical(x):
     """x with every NaN turned into the one that arithmetic of this type gives."""
     nan = x != x
     return np.where(nan, _NAN[x.dtype], x)[()] if nan.any() else x
+
+
+def with_payload(result, *operands):
+    """A float64 result whose NaN are those of the operands: quiet, the first NaN among `operands`; one that was made
+    here is the CPU's and the GPU's default. The bits of a NaN are otherwise up to the CPU and to NumPy."""
+    nan = result != result
+    if not nan.any():
+        return result
+    bits = _MADE_HERE
+    for x in reversed(operands):
+        bits = np.where(x != x, x.view(np.uint64) | _QUIET, bits)
+    return np.where(nan, bits.view(np.float64), result)[()]
 
 
 def saturate(x):

@@ -123,6 +123,8 @@ def add(dtype: np.dtype, mode: str) -> Callable:
 
 def subtract(dtype: np.dtype, mode: str) -> Callable:
     """(x, y) -> x - y in `dtype`, rounded by `mode`."""
+    if mode == "rn":
+        return np.subtract
     plus = add(dtype, mode)
     return lambda x, y: plus(x, -y)
 

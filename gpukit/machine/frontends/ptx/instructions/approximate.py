@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit.machine.arithmetic import floats
+from gpukit.machine.arithmetic import floats, rounding
+from gpukit.machine.arithmetic.elementwise import vector
 from gpukit.machine.frontends.ptx.instructions.float_forms import F32, F64, compute
 from gpukit.machine.frontends.ptx.instructions.forms import expect, operands
 from gpukit.machine.frontends.ptx.instructions.table import instruction
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
     from gpukit.machine.frontends.ptx.emitter import Emitter
 
 _UPPER = np.uint64(0xFFFFFFFF00000000)
-_HALF_OF_LOWER = np.uint64(0x80000000)
 _UPPER_NAN = np.uint64(0x7FFFFFFF00000000).view(np.float64)
+_fma = rounding.fma(F64)
 _LARGE_DIVISOR = np.float32(2.0**126)
 
 
@@ -53,6 +54,20 @@ def reciprocal_root(x):
     return x.dtype.type(1) / np.sqrt(x)
 
 
+@vector
+def precise_reciprocal_root(x):
+    """1 / sqrt(x) of a double, correctly rounded but for one result in thousands."""
+    mantissa, exponent = np.frexp(x)
+    odd = exponent & 1
+    mantissa, exponent = np.ldexp(mantissa, odd), (exponent - odd) >> 1
+    root = reciprocal_root(mantissa)
+    product = mantissa * root
+    error = _fma(mantissa, root, -product)
+    rest = _fma(-product, root, 1.0) - error * root  # 1 - mantissa * root**2
+    refined = np.ldexp(root + 0.5 * root * rest, -exponent)
+    return np.where(np.isfinite(x) & (x > 0), refined, root)
+
+
 def quotient_by_reciprocal(a, b):
     """a / b; a * 0 where |b| is so large that its reciprocal is subnormal."""
     large = np.abs(b) > _LARGE_DIVISOR
@@ -64,10 +79,9 @@ def upper_word(function: Callable) -> Callable:
 
     def of_upper(x):
         operand = floats.flush((x.view(np.uint64) & _UPPER).view(np.float64))
-        bits = function(operand).view(np.uint64)
-        result = floats.flush(((bits + _HALF_OF_LOWER) & _UPPER).view(np.float64))
-        nan = x != x
-        return np.where(nan, _UPPER_NAN, result)[()]
+        result = function(operand)
+        upper = floats.flush((result.view(np.uint64) & _UPPER).view(np.float64))
+        return np.where(result != result, _UPPER_NAN, upper)[()]
 
     return of_upper
 
@@ -96,7 +110,7 @@ def take_reciprocal_root(out: Emitter, inst: Instruction) -> None:
     if inst.type == "f32":
         code = through_double(reciprocal_root)
     else:
-        code = upper_word(reciprocal_root) if inst.has("ftz") else reciprocal_root
+        code = upper_word(reciprocal_root) if inst.has("ftz") else precise_reciprocal_root
     target, a = operands(out, inst, 2)
     compute(out, inst, code, target, a, check="float")
 

@@ -15,7 +15,7 @@ from gpukit.machine.frontends.ptx.instructions import approximate
 from gpukit.machine.frontends.ptx.instructions.float_forms import F32, ROUNDING, compute, rounding_mode
 from gpukit.machine.frontends.ptx.instructions.forms import expect, operands
 from gpukit.machine.frontends.ptx.instructions.table import instruction
-from gpukit.machine.frontends.ptx.syntax import FLOAT, TYPES, Instruction
+from gpukit.machine.frontends.ptx.syntax import FLOAT, Instruction
 
 if TYPE_CHECKING:
     from gpukit.machine.frontends.ptx.emitter import Emitter
@@ -63,13 +63,9 @@ def divide_or_take_root(out: Emitter, inst: Instruction) -> None:
 
 @instruction("neg", "abs", families=(FLOAT,))
 def change_sign(out: Emitter, inst: Instruction) -> None:
-    dtype = expect(out, inst, "f32" if inst.has("ftz") else "f32 f64", "ftz")
+    expect(out, inst, "f32" if inst.has("ftz") else "f32 f64", "ftz")
     target, a = operands(out, inst, 2)
-    code = "-{0}" if inst.opcode == "neg" else "np.abs({0})"
-    if inst.has("ftz"):
-        sign = np.negative if inst.opcode == "neg" else np.abs
-        return out.alu(target, dtype, lambda x: sign(floats.flush(x)), out.read(a, dtype))
-    out.alu(target, dtype, code, out.read(a, dtype))
+    compute(out, inst, np.negative if inst.opcode == "neg" else np.abs, target, a)
 
 
 @instruction("min", "max", families=(FLOAT,))
@@ -87,4 +83,4 @@ def extremum(out: Emitter, inst: Instruction) -> None:
 def copy_sign(out: Emitter, inst: Instruction) -> None:
     dtype = expect(out, inst, "f32 f64")
     target, sign, value = operands(out, inst, 3)
-    out.alu(target, TYPES[inst.type], "np.copysign({1}, {0})", out.read(sign, dtype), out.read(value, dtype))
+    out.alu(target, dtype, "np.copysign({1}, {0})", out.read(sign, dtype), out.read(value, dtype))
