@@ -21,7 +21,6 @@ from gpukit.errors import LaunchError
 
 if TYPE_CHECKING:
     from gpukit.compilers.signatures import Parameter
-    from gpukit.machine.frontends.ptx.syntax import Variable
 
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _ARRAY = re.compile(r"(\w*)\[([^\]]*)\](?::(\w+)(?:\(([^)]*)\))?)?")
@@ -129,6 +128,8 @@ def _for_parameter(value: object, parameter: Parameter) -> object:
             if dtype is None:
                 raise LaunchError(f"{what}: write the array's dtype, such as {name}=float32{value.text}.")
             value = value.of(dtype)
+        if isinstance(value, int) and parameter.type.startswith("."):
+            return value  # in PTX a pointer is a number of 64 bits
         if not isinstance(value, np.ndarray):
             raise LaunchError(f"{what}, so it takes an array, such as {name}={dtype or 'float32'}[1024]; got {value}.")
         if pointed and value.dtype != pointed[0]:
@@ -155,23 +156,6 @@ def _exactly(value: object, dtype: np.dtype, what: str) -> np.generic:
         found = None
     if found is None or (dtype.kind in "iub" and found != value):
         raise LaunchError(f"{what}, which cannot be {value}.")
-    return found
-
-
-def for_ptx(values: Sequence[object], names: Sequence[str], parameters: Sequence[Variable]) -> list[object]:
-    """Values for the entry of a .ptx file: numbers get the size of their parameter, pointers are as good as u64.
-
-    Raises:
-        LaunchError: an array without a dtype, or a number that its parameter cannot hold.
-    """
-    found = for_python(values, names)
-    for i, (value, name, parameter) in enumerate(zip(found, names, parameters, strict=True)):
-        if isinstance(value, bool | int | float) and parameter.count == 1:
-            kind = (
-                parameter.type[0] if parameter.type[0] == "f" else "i" if isinstance(value, int) and value < 0 else "u"
-            )
-            dtype = np.dtype(f"{kind}{parameter.nbytes}")
-            found[i] = _exactly(value, dtype, f"{name} is a .{parameter.type}")
     return found
 
 

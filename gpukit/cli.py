@@ -230,7 +230,7 @@ def check(target: str, arguments: tuple[str, ...], **options: Any) -> int:
 def list_kernels(paths: tuple[Path, ...]) -> None:
     """List kernels: those of the given files and folders, or the ones that gpukit brings."""
     import gpukit
-    from gpukit.cppfiles import CppFile
+    from gpukit.targets import shown_names
 
     files = _kernel_files(paths or (Path(__file__).parent / "kernels",))
     found = False
@@ -240,7 +240,7 @@ def list_kernels(paths: tuple[Path, ...]) -> None:
         except GpukitError as error:
             click.echo(f"gpukit: {error}", err=True)
             continue
-        for name in kernels.shown() if isinstance(kernels, CppFile) else kernels:
+        for name in shown_names(kernels):
             found = True
             click.echo(f"{file}:{name}")
     if not found:
@@ -334,12 +334,9 @@ def _launcher(
 
     options = (*(f"-D{define}" for define in defines), *(f"-I{folder}" for folder in includes), *compiler)
     if grid is None or block is None:
-        raise click.UsageError(
-            _with_example(
-                "one kernel needs --grid and --block, for example --grid 64 --block 256.",
-                _example(command, file, name, options, grid, block),
-            )
-        )
+        example = _example(command, file, name, options, grid, block)
+        text = "one kernel needs --grid and --block" + ("." if example else ", for example --grid 64 --block 256.")
+        raise click.UsageError(_with_example(text, example))
     target = targets.find(file, name, options)
     try:
         values = target.values(specs)
@@ -423,11 +420,11 @@ def _run_script(script: str, arguments: Sequence[str], launcher: Launcher) -> in
 
 def _check_is_script(target: str) -> None:
     """A file of C++ or PTX is no script: one of its kernels must be named."""
-    from gpukit import cppfiles
+    from gpukit import frontends, targets
 
-    if target.endswith(cppfiles.SUFFIXES):
-        known = cppfiles.load(target).all_names()
-        raise click.UsageError(f"{target} is no Python script; name one of its kernels, as {target}:KERNEL; {known}.")
+    if frontends.is_cpp_file(target):
+        known = ", ".join(targets.shown_names(frontends.load(target))) or "none"
+        raise click.UsageError(f"{target} is no Python script; name one of its kernels: {target}:KERNEL ({known}).")
 
 
 def _kernel_files(paths: Iterable[Path]) -> list[Path]:

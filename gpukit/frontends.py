@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from gpukit import cppfiles
 from gpukit.errors import LaunchError
 from gpukit.machine.frontends import python as python_frontend
 
@@ -20,6 +19,7 @@ if TYPE_CHECKING:
 
 SOURCE, COMPILED = "source", "compiled"
 LEVELS = (SOURCE, COMPILED)
+CPP_SUFFIXES = (".cu", ".cuh", ".ptx")
 Dim3 = tuple[int, int, int]
 
 
@@ -63,6 +63,11 @@ def bind(
     return python_frontend.bind(kernel, grid, block, tuple(args), shared_bytes, memory)
 
 
+def is_cpp_file(path: str | Path) -> bool:
+    """Whether a file holds CUDA C++ or PTX, by its name."""
+    return Path(path).suffix in CPP_SUFFIXES
+
+
 def name_of(kernel: Any) -> str:
     """What a kernel is called, for messages and progress."""
     return str(getattr(kernel, "name", None) or getattr(kernel, "__name__", None) or type(kernel).__name__)
@@ -78,6 +83,8 @@ def load(path: str | Path) -> Any:
     Raises:
         KernelSyntaxError: the file is not there or cannot be read.
     """
-    if Path(path).suffix in cppfiles.SUFFIXES:
-        return cppfiles.load(path)
-    return python_frontend.load(path)
+    if not is_cpp_file(path):
+        return python_frontend.load(path)
+    from gpukit import raw
+
+    return raw.load(path)

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpukit import argspecs, cppfiles, frontends
+from gpukit import argspecs, frontends
 from gpukit.errors import KernelTypeError, LaunchError
 
 if TYPE_CHECKING:
     from gpukit.compilers.signatures import Parameter
-    from gpukit.machine.frontends.ptx.syntax import Variable
 
 
 def find(file: str, name: str, options: Sequence[str] = ()) -> Target:
@@ -22,21 +20,35 @@ def find(file: str, name: str, options: Sequence[str] = ()) -> Target:
     Raises:
         GpukitError: the file cannot be read, has no such kernel, or does not compile.
     """
-    if Path(file).suffix in cppfiles.SUFFIXES:
-        kernels = cppfiles.load(file, options)
-        if isinstance(kernels, cppfiles.PtxFile):
-            return PtxTarget(file, name, kernels[name], kernels.parameters(name))
-        return CppTarget(file, name, kernels[name], kernels.signature(name).parameters)
+    if frontends.is_cpp_file(file):
+        from gpukit import raw
+
+        kernels = raw.load(file, tuple(options))
+        try:
+            return CppTarget(file, name, kernels[name])
+        except KeyError:
+            raise _absent(file, name, shown_names(kernels), kernels.templates) from None
     if options:
         raise LaunchError(f"{file} is Python; -D, -I and --option are for the compiler of a .cu file")
     from gpukit.machine.frontends.python import source
 
     functions = frontends.load(file)
     if name not in functions.functions:
-        raise KernelTypeError(
-            f"this file has no kernel {name!r}; its kernels: {', '.join(functions) or 'none'}", file=file
-        )
+        raise _absent(file, name, list(functions))
     return PythonTarget(file, name, source.of(functions[name]))
+
+
+def shown_names(kernels: Iterable[str]) -> list[str]:
+    """The kernels of a file, templates as "reduce<...>"."""
+    return [*kernels, *(f"{name}<...>" for name in getattr(kernels, "templates", ()))]
+
+
+def _absent(file: str, name: str, known: Sequence[str], templates: Sequence[str] = ()) -> KernelTypeError:
+    if name in templates:
+        what = f"`{name}` is a template: name it with its arguments, such as {name}<256> or {name}<float>"
+    else:
+        what = f"this file has no kernel {name!r}; its kernels: {', '.join(known) or 'none'}"
+    return KernelTypeError(what, file=file)
 
 
 @dataclass
@@ -77,29 +89,27 @@ class PythonTarget(Target):
         return argspecs.for_python(found, parameters)
 
 
-@dataclass
-class CppTarget(Target):
-    """A kernel of a .cu file: its parameters have types."""
+# PTX says how large a parameter is, and of floats alone what they are.
+_PTX_FLOATS = {".f32": "float", ".f64": "double"}
 
-    parameters: Sequence[Parameter]
+
+class CppTarget(Target):
+    """A kernel of a .cu or .ptx file: its parameters have types."""
+
+    @property
+    def _parameters(self) -> list[Parameter]:
+        """The parameters, with names that can be written on a command line."""
+        found = []
+        for i, parameter in enumerate(self.kernel.parameters):
+            name = parameter.name.replace(" ", "_") or f"parameter_{i + 1}"
+            found.append(replace(parameter, name=name, type=_PTX_FLOATS.get(parameter.type, parameter.type)))
+        return found
 
     def values(self, specs: Sequence[str]) -> list[object]:
-        shown = {parameter.name: f"{parameter.type} {parameter.name}".strip() for parameter in self.parameters}
-        found = argspecs.arrange(map(argspecs.parse, specs), [p.name for p in self.parameters], shown=shown)
-        return argspecs.for_cpp(found, self.parameters)
+        parameters = self._parameters
+        shown = {parameter.name: f"{parameter.type} {parameter.name}" for parameter in parameters}
+        found = argspecs.arrange(map(argspecs.parse, specs), [p.name for p in parameters], shown=shown)
+        return argspecs.for_cpp(found, parameters)
 
     def arguments(self, elements: int) -> list[str]:
-        return argspecs.example(self.parameters, elements)
-
-
-@dataclass
-class PtxTarget(Target):
-    """An entry of a .ptx file: its parameters have sizes and no names."""
-
-    parameters: Sequence[Variable]
-
-    def values(self, specs: Sequence[str]) -> list[object]:
-        names = [f"parameter_{i + 1}" for i in range(len(self.parameters))]
-        shown = {name: f".{p.type} {name}" for name, p in zip(names, self.parameters, strict=True)}
-        found = argspecs.arrange(map(argspecs.parse, specs), names, shown=shown)
-        return argspecs.for_ptx(found, names, self.parameters)
+        return argspecs.example(self._parameters, elements)

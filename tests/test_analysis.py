@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import random
+import time
+
 import numpy as np
-from hypothesis import given
+import pytest
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gpukit.machine import analysis
+from gpukit.machine import analysis, executor
+from gpukit.machine.memory import GlobalMemory
 from gpukit.machine.program import (
     BLOCK,
     LANE,
     UNIFORM,
+    Address,
     Alu,
     Barrier,
     BasicBlock,
@@ -18,7 +24,14 @@ from gpukit.machine.program import (
     Const,
     Exit,
     Jump,
+    Launch,
+    Load,
+    Program,
+    Register,
+    Root,
+    SourceLine,
     Special,
+    Store,
 )
 
 ONE = Const(np.int64(1))
@@ -176,3 +189,155 @@ def test_lanes_that_return_apart_from_the_others_go_before_a_barrier():
 def test_an_arm_that_meets_the_barriers_arm_again_keeps_its_place():
     laid_out = analysis.lay_out(branch_before_a_barrier(Jump(2)))
     assert [isinstance(b.end, Barrier) for b in laid_out].index(True) == 1
+
+
+@st.composite
+def arbitrary(draw, n_registers: int = 4):
+    """Blocks with edges from anywhere to anywhere: loops that are entered in several places among them."""
+    n = draw(st.integers(1, 14))
+    target = st.integers(0, n - 1)
+    register = st.integers(0, n_registers - 1)
+    blocks = []
+    for _ in range(n):
+        kind = draw(st.sampled_from(["branch", "branch", "jump", "exit"]))
+        ends = {
+            "branch": lambda: Branch(draw(register), draw(target), draw(target), 0),
+            "jump": lambda: Jump(draw(target)),
+            "exit": Exit,
+        }
+        blocks.append(BasicBlock([], ends[kind]()))
+    return blocks
+
+
+def assert_in_order(order: list[BasicBlock]) -> None:
+    """Edges go up, but for one latch a loop; loops are contiguous but for ways out of the kernel."""
+    succ = {b: analysis.successors(block.end) for b, block in enumerate(order)}
+    loops, latches = analysis._find_loops(0, succ)
+    for b, targets in succ.items():
+        for target in targets:
+            assert target > b or (target in loops and b in latches[target])
+    for header, body in loops.items():
+        assert len(latches[header]) == 1
+        assert min(body) == header
+
+
+@given(arbitrary())
+def test_any_graph_can_be_laid_out(blocks):
+    order = analysis.lay_out(blocks)
+    assert_in_order(order)
+    reached = analysis._reachable(blocks, 0)
+    assert len(order) >= len(reached)
+    assert sum(isinstance(b.end, Exit) for b in order) == sum(isinstance(blocks[b].end, Exit) for b in reached)
+
+
+def large(n: int, reach: int, seed: int = 0) -> list[BasicBlock]:
+    """A program of n blocks: branches over a few blocks ahead, one in twelve goes back as far as `reach`."""
+    pick = random.Random(seed)
+    blocks = []
+    for b in range(n):
+        ops = [Alu(pick.randrange(200), (pick.randrange(200), ONE), "({0} + {1})", 0) for _ in range(5)]
+        if b == n - 1:
+            end = Exit()
+        elif pick.random() < 1 / 12:
+            end = Branch(pick.randrange(200), max(0, b - pick.randrange(reach)), b + 1, 0)
+        elif pick.random() < 0.03:
+            end = Barrier(b + 1, 0)
+        else:
+            end = Branch(pick.randrange(200), b + 1, min(n - 1, b + pick.randint(1, 9)), 0)
+        blocks.append(BasicBlock(ops, end))
+    return blocks
+
+
+@pytest.mark.parametrize("reach", [10, 60])
+def test_large_programs_are_analysed_quickly(reach):
+    blocks = large(2000, reach)
+    program = Program("k", "k.cu", blocks, [Register("", np.dtype(np.int64)) for _ in range(200)], [], [])
+    start = time.process_time()
+    done = analysis.analyse(program)
+    assert time.process_time() - start < 4  # 0.6 s on a quiet computer
+    assert_in_order(done.blocks)
+
+
+def walk(blocks: list[BasicBlock], values: list[int], fuel: int) -> list[int]:
+    """What one lane does: the blocks it passes, as a number that depends on their order."""
+    b = trace = 0
+    values = list(values)
+    while True:
+        trace = (trace * 31 + b + 1) % 1_000_003
+        fuel -= 1
+        if fuel <= 0:
+            return [trace, *values]
+        values[b % 4] = (values[b % 4] * 5 + b) % 64
+        end = blocks[b].end
+        if isinstance(end, Branch):
+            b = end.if_true if values[end.condition] & 1 else end.if_false
+        elif isinstance(end, Jump):
+            b = end.target
+        else:
+            return [trace, *values]
+
+
+@settings(max_examples=60)
+@given(arbitrary(), st.integers(0, 1000))
+def test_lanes_go_their_own_ways_through_any_graph(blocks, seed):
+    threads, steps = 40, 25
+    start = np.random.default_rng(seed).integers(0, 64, (4, threads))
+    out = np.zeros((5, threads), np.int64)
+    registers = [Register("", np.dtype(np.int64)) for _ in range(8)]
+    base, tid, trace, fuel = 4, 5, 6, 7
+    conditions = []
+
+    def alu(dst: int, code: str, *src) -> Alu:
+        return Alu(dst, src, code, 0)
+
+    # The given graph as blocks that count their steps, each with a way out where the fuel is used up.
+    n = len(blocks)
+    made = [BasicBlock() for _ in range(2 * n + 2)]
+    finish = 2 * n
+    for b, block in enumerate(blocks):
+        spent, go_on = len(registers), len(registers) + 1
+        registers += [Register("", np.dtype(bool)), Register("", np.dtype(bool))]
+        made[b].ops = [
+            alu(trace, f"(({{0}} * np.int64(31) + np.int64({b + 1})) % np.int64(1000003))", trace),
+            alu(fuel, "({0} - np.int64(1))", fuel),
+            alu(spent, "({0} <= 0)", fuel),
+        ]
+        made[b].end = Branch(spent, finish, n + b, 0)
+        turn = alu(b % 4, f"(({{0}} * np.int64(5) + np.int64({b})) % np.int64(64))", b % 4)
+        made[n + b].ops = [turn]
+        if isinstance(block.end, Branch):
+            made[n + b].ops.append(alu(go_on, "(({0} & np.int64(1)) == 1)", block.end.condition))
+            made[n + b].end = Branch(go_on, block.end.if_true, block.end.if_false, 0)
+        elif isinstance(block.end, Jump):
+            made[n + b].end = Jump(block.end.target)
+        else:
+            made[n + b].end = Jump(finish)
+        conditions.append(spent)
+    where = len(registers)
+    registers.append(Register("", np.dtype(np.int64)))
+    made[finish].ops = [alu(where, "({0} + {1} * np.int64(8))", base, tid)]
+    for row, register in enumerate((trace, 0, 1, 2, 3)):
+        place = Address(where, offset=8 * threads * row)
+        made[finish].ops.append(Store((register,), place, "global", np.dtype(np.int64), 0, 0))
+    entry = len(made) - 1
+    made[entry].ops = [Special(tid, "tid.x", 0), alu(trace, "np.int64(0)"), alu(fuel, f"np.int64({steps})")]
+    source = len(registers)
+    registers.append(Register("", np.dtype(np.int64)))
+    made[entry].ops.append(alu(where, "({0} + {1} * np.int64(8))", source, tid))
+    for row in range(4):
+        place = Address(where, offset=8 * threads * row)
+        made[entry].ops.append(Load((row,), place, "global", np.dtype(np.int64), 0, 1))
+    made[entry].end = Jump(0)
+    # Block 0 is the entry: swap it with the one that sets up.
+    swap = {0: entry, entry: 0}
+    made[0], made[entry] = made[entry], made[0]
+    made = [BasicBlock(block.ops, analysis._redirect(block.end, swap)) for block in made]
+
+    memory = GlobalMemory()
+    allocations = [memory.allocate(out), memory.allocate(start)]
+    roots = [Root(name, "global", np.dtype(np.int64), 8) for name in ("out", "start")]
+    program = Program("k", "k.cu", made, registers, [SourceLine("k.cu", 1, "")], roots)
+    values = {base: np.int64(allocations[0].base), source: np.int64(allocations[1].base)}
+    done = executor.run(Launch(program, (1, 1, 1), (threads, 1, 1), values, allocations))
+    assert not [h for h in done.hazards if h.severity == "error"]
+    assert out.T.tolist() == [walk(blocks, start[:, t].tolist(), steps) for t in range(threads)]

@@ -792,7 +792,7 @@ def test_out_of_bounds_in_other_spaces_and_empty_arrays():
     rig.tracker.out_of_bounds(rig.store_op(2, "l"), lanes, [np.array([8])], (8,), "write")
     rig.tracker.out_of_bounds(rig.load_op(3, "e"), lanes, [np.array([0])], (0,), "read")
     raw = Load((0,), Address(0, "p"), GLOBAL, I32, 4)
-    rig.tracker.out_of_bounds(raw, lanes, [np.array([GLOBAL_BASE - 4])], (), "read")
+    rig.tracker.outside_memory(raw, lanes, np.array([GLOBAL_BASE - 4]), 4, "read")
     assert [h.kind for h in rig.hazards()] == ["oob_shared", "oob_local", "oob_global_read", "oob_global_read"]
     assert "is empty" in rig.hazards()[2].message
 

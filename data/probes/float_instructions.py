@@ -2,8 +2,8 @@
 
 python float_instructions.py > h200_float_instructions.json     needs an NVIDIA GPU, CuPy and nvidia-smi
 
-For each instruction the record has a checksum of the result's bytes (NaN of f64 made alike), and for the approximate
-ones some operands with their results. `OPERANDS[type]` are the operands a, b and c, `INSTRUCTIONS` the texts.
+For each instruction the record has a checksum of its results' bytes, and for the approximate ones also the bits of some
+results. `OPERANDS[type]` are the operands a, b and c, `INSTRUCTIONS` the texts.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import sys
 import tempfile
 import zlib
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ import numpy as np
 COUNT = 16384
 BITS = {"f32": "u4", "f64": "u8"}
 DTYPE = {"f32": np.dtype("f4"), "f64": np.dtype("f8")}
-SAMPLES = 1024
+SAMPLES = 512
 
 
 def _mixed(count: int, seed: int) -> np.ndarray:
@@ -163,10 +164,18 @@ def module() -> str:
 
 
 def checksum(results: np.ndarray) -> int:
-    """CRC-32 of the results, with the NaN of float64 made alike (PTX leaves their payload open)."""
-    if results.dtype == np.float64:
-        results = np.where(np.isnan(results), np.nan, results)
+    """CRC-32 of the results' bytes."""
     return zlib.crc32(np.ascontiguousarray(results).tobytes())
+
+
+def sampled(results: np.ndarray) -> np.ndarray:
+    """Every so many of the results, SAMPLES in all."""
+    return results[:: COUNT // SAMPLES]
+
+
+def is_approximate(instruction: str) -> bool:
+    """Whether PTX leaves the last bits open."""
+    return ".approx" in instruction or ".full" in instruction
 
 
 def measure() -> Iterator[tuple[str, np.ndarray]]:
@@ -185,26 +194,28 @@ def measure() -> Iterator[tuple[str, np.ndarray]]:
             yield instruction, results.get()
 
 
+def record(machine: dict, measured: Iterator[tuple[str, np.ndarray]]) -> dict:
+    """What the JSON file holds."""
+    checksums, samples = {}, {}
+    for instruction, results in measured:
+        checksums[instruction] = checksum(results)
+        if is_approximate(instruction):
+            samples[instruction] = sampled(results).tobytes().hex()
+    return {
+        "machine": machine,
+        "command": "python data/probes/float_instructions.py",
+        "what": f"CRC-32 of the {COUNT} results of each instruction, little-endian; samples: the bytes of every "
+        f"{COUNT // SAMPLES}th result of the approximate ones, in hexadecimal",
+        "checksums": checksums,
+        "samples": samples,
+    }
+
+
 def main() -> None:
     query = ["nvidia-smi", "--query-gpu=name,driver_version,compute_cap", "--format=csv,noheader"]
     gpu, driver, capability = subprocess.run(query, capture_output=True, text=True, check=True).stdout.split(", ")
-    record: dict = {
-        "machine": {"gpu": gpu, "driver": driver, "compute_capability": capability.strip()},
-        "command": "python data/probes/float_instructions.py",
-        "what": f"CRC-32 of the {COUNT} results of each instruction; samples: every {COUNT // SAMPLES}th result's bits",
-        "checksums": {},
-        "samples": {},
-    }
-    raw = {}
-    for instruction, results in measure():
-        record["checksums"][instruction] = checksum(results)
-        if ".approx" in instruction or ".full" in instruction:
-            bits = results.view(BITS[operand_type(instruction)])
-            record["samples"][instruction] = [format(int(x), "x") for x in bits[:: COUNT // SAMPLES]]
-        raw[instruction] = results
-    if len(sys.argv) > 1:  # all results, for a closer look
-        np.savez_compressed(sys.argv[1], **{str(i): raw[text] for i, (text, _) in enumerate(INSTRUCTIONS)})
-    json.dump(record, sys.stdout, separators=(",", ":"))
+    machine = {"gpu": gpu, "compute_capability": capability.strip(), "driver": driver, "date": str(date.today())}
+    json.dump(record(machine, measure()), sys.stdout, separators=(",", ":"))
 
 
 if __name__ == "__main__":

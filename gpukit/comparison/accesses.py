@@ -16,9 +16,11 @@ from gpukit.machine.program import (
     SHARED,
     Alu,
     Atomic,
+    Barrier,
     BasicBlock,
     Branch,
     Element,
+    GridSync,
     Load,
     Operand,
     Store,
@@ -29,7 +31,7 @@ if TYPE_CHECKING:
     from gpukit.machine.executor import Run
     from gpukit.machine.program import Program
 
-BRANCHES = "branches"
+BRANCHES, BARRIERS = "branches", "barriers"
 Access = Load | Store | Atomic
 Line = tuple[str, int]  # file, number
 
@@ -50,7 +52,8 @@ class Code:
     `instructions` counts them in the program's text, `requests` how often warps ran them, `units` their sectors or
     wavefronts, `bytes` what the lanes asked for, `widths` the bytes per lane. `loops` are the lines of the loops around
     the instruction in the fewest loops, outermost first. `same` are the lines of other accesses to the same elements.
-    `assembled` says that the assembler merged, split or dropped some of them.
+    `assembled` says that the assembler merged, split or dropped some of them. `comparisons`: of branches, the most
+    that one of them takes the outcome of.
     """
 
     instructions: int = 0
@@ -61,6 +64,7 @@ class Code:
     loops: tuple[int, ...] | None = None
     same: set[Line] = field(default_factory=set)
     assembled: bool = False
+    comparisons: int = 0
 
     @property
     def depth(self) -> int:
@@ -73,7 +77,8 @@ class Executed:
     def __init__(self, program: Program, run: Run, by_array: bool):
         self.program = program
         self.sites: dict[Site, Code] = {}
-        # Lines of tests whose outcome selects among values, or guards an instruction, instead of steering a branch.
+        # Lines with comparisons, and those whose outcome selects a value or guards an instruction: no branch needed.
+        self.compares: set[Line] = set()
         self.selects: set[Line] = set()
         self.guards: set[Line] = set()
         self._run = run
@@ -115,14 +120,21 @@ class Executed:
                 if isinstance(op, Access):
                     self._access(op, b, slot)
                     slot += 1
-                elif isinstance(op, Alu) and op.count and not self._tests.is_test(op):
-                    self.selects |= {self.line(line) for source in op.src for line in self._tests.lines(source)}
+                elif isinstance(op, Alu) and op.count:
+                    if self._tests.is_test(op):
+                        self.compares.add(self.line(op.line))
+                    else:
+                        self.selects |= {self.line(c.line) for s in op.src for c in self._tests.comparisons(s)}
             end = block.end
             if isinstance(end, Branch):
+                comparisons = self._tests.comparisons(end.condition)
                 if not end.count:
-                    self.guards |= {self.line(line) for line in self._tests.lines(end.condition)}
+                    self.guards |= {self.line(comparison.line) for comparison in comparisons}
                 elif isinstance(end.condition, int) and level[end.condition] == LANE:
-                    self._add(Site(self.line(end.line), BRANCHES), b, counts.block_warps[b])
+                    code = self._add(Site(self.line(end.line), BRANCHES), b, counts.block_warps[b])
+                    code.comparisons = max(code.comparisons, len(comparisons))
+            elif isinstance(end, Barrier | GridSync):
+                self._add(Site(self.line(end.line), BARRIERS), b, counts.barriers[b])
 
     def _access(self, op: Access, b: int, slot: int) -> None:
         way = {Load: "loads", Store: "stores", Atomic: "atomics"}[type(op)]
@@ -187,22 +199,24 @@ class _Tests:
     def is_test(self, op: Alu) -> bool:
         return self._registers[op.dst].dtype.kind == "b"
 
-    def lines(self, operand: Operand) -> set[int]:
-        """Lines of the comparisons that a bool comes from; empty for anything but a bool."""
+    def comparisons(self, operand: Operand) -> list[Alu]:
+        """The comparisons that a bool comes from; none for anything but a bool."""
         if not isinstance(operand, int) or self._registers[operand].dtype.kind != "b":
-            return set()
-        found: set[int] = set()
+            return []
+        found: dict[int, Alu] = {}
         seen = {operand}
         stack = [operand]
         while stack:
             for writer in self._writers.get(stack.pop(), ()):
-                if writer.count:
-                    found.add(writer.line)
-                else:  # the same bits as another type, or the opposite
-                    sources = {source for source in writer.src if isinstance(source, int)} - seen
-                    seen |= sources
-                    stack += sources
-        return found
+                # Bools that are combined, or one that is looked at as another type or turned around.
+                sources = {source for source in writer.src if isinstance(source, int)}
+                bools = {source for source in sources if self._registers[source].dtype.kind == "b"}
+                if writer.count and not bools:
+                    found[id(writer)] = writer
+                further = (bools if writer.count else sources) - seen
+                seen |= further
+                stack += further
+        return list(found.values())
 
 
 # --- accesses to the same elements -----------------------------------------------------------------------------------

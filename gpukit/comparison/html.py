@@ -70,9 +70,10 @@ def _source(comparison: LevelComparison) -> str:
     for line, text in zip(comparison.lines, tokens, strict=True):
         front = f'<td class="n dim">{line.number}</td><td class="code">{code(text)}</td>'
         shown: list[Difference | None] = [*line.counters] or [None]
+        before = None
         for difference in shown:
-            rows.append(f"{_opening(difference)}{front}{_cells(difference)}</tr>")
-            front = "<td></td><td></td>"
+            rows.append(f"{_opening(difference)}{front}{_cells(difference, before)}</tr>")
+            front, before = "<td></td><td></td>", difference
     head = (
         '<tr><th class="n">line</th><th>source</th><th></th><th class="n">source<br>level</th>'
         '<th class="n">compiled<br>level</th><th>why</th></tr>'
@@ -84,10 +85,12 @@ def _opening(difference: Difference | None) -> str:
     return "<tr>" if difference is None or difference.equal else '<tr class="flagged">'
 
 
-def _cells(difference: Difference | None) -> str:
+def _cells(difference: Difference | None, before: Difference | None) -> str:
+    """A counter's cells; reasons that are the same as in the row before are not said again."""
     if difference is None:
         return '<td colspan="4"></td>'
-    why = "<br>".join(map(escape, layout.sentences(difference.reasons)))
+    again = before is not None and before.reasons == difference.reasons
+    why = "" if again else "<br>".join(map(escape, layout.sentences(difference.reasons)))
     return (
         f'<td class="q">{LABELS[difference.counter]}</td><td class="n">{difference.source:,}</td>'
         f'<td class="n">{difference.compiled:,}</td><td class="why">{why}</td>'

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gpukit.comparison.accesses import BRANCHES, Code, Executed, Line, Site
+from gpukit.comparison.accesses import BARRIERS, BRANCHES, Code, Executed, Line, Site
 
 MOVED, MERGED, UNROLLED, VECTORIZED, SPLIT = "hoisted", "merged", "unrolled", "vectorized", "split"
 PREDICATED, REMOVED, REGISTERS, ELSEWHERE = "predicated", "removed", "in registers", "at another line"
@@ -50,6 +50,8 @@ class Reasons:
     def _why(self, site: Site, before: Code, after: Code) -> tuple[str, str]:
         if site.what == BRANCHES:
             return self._branches(site, before, after)
+        if site.what == BARRIERS:
+            return _no_reason(before, after, "barrier")
         if not before.instructions:
             return self._only_compiled(site, after)
         if not after.instructions:
@@ -116,7 +118,7 @@ class Reasons:
     def _has_access(self, line: Line, array: str) -> bool:
         """Whether the compiled code accesses an array at a line in any way."""
         return any(
-            site.line == line and site.array == array and site.what != BRANCHES and code.instructions
+            site.line == line and site.array == array and site.what not in (BRANCHES, BARRIERS) and code.instructions
             for site, code in self._compiled.sites.items()
         )
 
@@ -130,37 +132,47 @@ class Reasons:
     # --- branches ----------------------------------------------------------------------------------------------------
 
     def _branches(self, site: Site, before: Code, after: Code) -> tuple[str, str]:
-        copies = self._copies_of_body(site.line) if site.line in self._loops else 0
-        if copies > 1 and after.requests < before.requests:
-            gone = "" if after.instructions else ", and no loop is left"
-            return UNROLLED, f"the loop's body stands {copies} times in the compiled code{gone}"
-        if after.instructions < before.instructions and after.requests < before.requests:
-            left = f"{_times(after, 'branch')} left" if after.instructions else "no branch"
-            if site.line in self._compiled.guards:
-                return PREDICATED, f"{left}: instructions run under a predicate of this test instead"
-            if site.line in self._compiled.selects:
-                return PREDICATED, f"{left}: both ways are computed, and this test selects a value"
         if not before.instructions:
             return ADDED, f"the source has no branch at this line, the compiled code has {_times(after, 'branch')}"
+        around = site.line if site.line in self._loops else None
+        if around is None and before.loops and after.instructions > before.instructions:
+            around = (site.line[0], before.loops[-1])
+        if around is not None and (why := self._loop(around, after)) is not None:
+            return why
+        if after.instructions >= before.instructions or after.requests >= before.requests:
+            return _no_reason(before, after, "branch")
+        left = f"{_times(after, 'branch')} left" if after.instructions else "no branch"
+        if after.comparisons > max(1, before.comparisons):
+            return MERGED, f"{left}, which takes the outcome of {after.comparisons} comparisons at once"
+        if site.line in self._compiled.guards:
+            return PREDICATED, f"{left}: instructions run under a predicate of this test instead"
+        if site.line in self._compiled.selects:
+            return PREDICATED, f"{left}: both ways are computed, and this test selects a value"
+        if not after.instructions and site.line in self._compiled.compares:
+            return PREDICATED, f"{left}: the test is computed as a value"
         return _no_reason(before, after, "branch")
 
-    def _copies_of_body(self, loop: Line) -> int:
-        """How often the body of a loop stands in the compiled code, by the accesses in it; 0 if it has none."""
-        copies = 0
+    def _loop(self, loop: Line, after: Code) -> tuple[str, str] | None:
+        """What became of a loop, by what stands inside it in both levels."""
+        copies, left = 0, bool(after.instructions)
         for site, before in self._source.sites.items():
-            after = self._compiled.sites.get(site)
+            made = self._compiled.sites.get(site)
             inside = before.loops and (site.line[0], before.loops[-1]) == loop
-            if inside and after is not None and site.what != BRANCHES:
-                copies = max(copies, after.instructions // before.instructions)
-        return copies
+            if inside and made is not None and site.what != BRANCHES:
+                copies = max(copies, made.instructions // before.instructions)
+                left |= made.depth >= before.depth
+        if copies > 1:
+            which = "the loop's body" if left else "no loop is left: its body"
+            return UNROLLED, f"{which} stands {copies} times in the compiled code"
+        return (REMOVED, "no loop is left, and what was in it stands once") if copies and not left else None
 
 
 def _changed(noun: str, before: Code, after: Code) -> tuple[str, str]:
     """Both levels have instructions at the line."""
     fewer = after.requests < before.requests
     copies = f"{_times(after, noun)} instead of {before.instructions}"
-    if after.assembled:
-        return ASSEMBLER, f"{_times(after, noun)} of {_widths(after)} bytes a lane, as {_widths(before)} are written"
+    if after.assembled and (fewer or after.widths != before.widths):
+        return ASSEMBLER, f"{_times(after, noun)} of {_widths(after)} bytes a lane are left"
     if before.bytes == after.bytes and before.widths != after.widths:
         change = f"{_widths(after)} bytes a lane in one {noun} instead of {_widths(before)}"
         if min(after.widths) >= max(before.widths):

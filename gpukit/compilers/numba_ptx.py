@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import enum
+import functools
 import inspect
 import linecache
 import os
@@ -16,7 +17,7 @@ import re
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -98,12 +99,7 @@ def compile_numba(kernel: Any, arguments: Sequence[Any]) -> NumbaPtx:
         KernelTypeError: the kernel does not compile for these types.
         LaunchError: the number of arguments is wrong.
     """
-    with real_numba_cuda():
-        _numba_cuda()
-        function = function_of(kernel)
-        values = _complete(function, arguments)
-        kinds = tuple(_numba_type(value, name) for value, name in zip(values, _names(function, values), strict=True))
-        return _compile(kernel, function, kinds)
+    return compiled(kernel, arguments).ptx
 
 
 def compiled(kernel: Any, arguments: Sequence[Any]) -> CompiledKernel:
@@ -111,19 +107,20 @@ def compiled(kernel: Any, arguments: Sequence[Any]) -> CompiledKernel:
 
     A kernel is compiled once for each list of types; what its global names mean is read then.
     """
-    made = compile_numba(kernel, arguments)
-    known = _kernels.get(made.text)
-    if known is None:
-        known = CompiledKernel(made)
-        if len(_kernels) >= _KEPT:
-            del _kernels[next(iter(_kernels))]
-        _kernels[made.text] = known
-    return known
+    with real_numba_cuda():
+        _numba_cuda()
+        function = function_of(kernel)
+        values = _complete(function, arguments)
+        kinds = tuple(_numba_type(value, name) for value, name in zip(values, _names(function, values), strict=True))
+        options = options_of(kernel)
+        known = _compiled.setdefault(function, {})
+        key = (kinds, tuple(sorted(options.items())))
+        if key not in known:
+            known[key] = CompiledKernel(_compile(function, kinds, options))
+        return known[key]
 
 
-_KEPT = 64
-_kernels: dict[str, CompiledKernel] = {}
-_compiled: weakref.WeakKeyDictionary[FunctionType, dict[tuple, NumbaPtx]] = weakref.WeakKeyDictionary()
+_compiled: weakref.WeakKeyDictionary[FunctionType, dict[tuple, CompiledKernel]] = weakref.WeakKeyDictionary()
 
 
 @dataclass
@@ -131,11 +128,12 @@ class CompiledKernel:
     """A numba kernel at the compiled level, for one list of argument types; `profile`, `check` and `launch` take it."""
 
     ptx: NumbaPtx
-    _kernel: ptx.Kernel = field(init=False, repr=False)
 
-    def __post_init__(self) -> None:
+    @functools.cached_property
+    def kernel(self) -> ptx.Kernel:
+        """The kernel as the PTX front end has it."""
         module = ptx.load(self.ptx.text, self.ptx.file, _sources(self.ptx))
-        self._kernel = module.kernel(self.ptx.entry, self.ptx.names(), self.ptx.name)
+        return module.kernel(self.ptx.entry, self.ptx.names(), self.ptx.name)
 
     @property
     def name(self) -> str:
@@ -153,7 +151,7 @@ class CompiledKernel:
         values = (*args, *self.ptx.defaults[len(self.ptx.defaults) + len(args) - len(self.ptx.parameters) :])
         parts = [_part(slot, values) for slot in self.ptx.slots]
         described = [_described(name, value) for name, value in zip(self.ptx.parameters, values, strict=True)]
-        return self._kernel.bind(grid, block, parts, shared_bytes, memory, described)
+        return self.kernel.bind(grid, block, parts, shared_bytes, memory, described)
 
 
 # --- arguments and their types ---------------------------------------------------------------------------------------
@@ -303,15 +301,6 @@ def _numba_cuda() -> Any:
     return cuda
 
 
-def _compile(kernel: Any, function: FunctionType, kinds: tuple[Any, ...]) -> NumbaPtx:
-    options = options_of(kernel)
-    known = _compiled.setdefault(function, {})
-    key = (kinds, tuple(sorted(options.items())))
-    if key not in known:
-        known[key] = _made(function, kinds, options)
-    return known[key]
-
-
 @contextlib.contextmanager
 def _pretended_device() -> Iterator[None]:
     """numba-cuda compiles a device function for the GPU that is there; let there be one."""
@@ -325,7 +314,7 @@ def _pretended_device() -> Iterator[None]:
         dispatcher.get_current_device = before
 
 
-def _made(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, Any]) -> NumbaPtx:
+def _compile(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, Any]) -> NumbaPtx:
     from numba.cuda import types
 
     code = function.__code__

@@ -46,7 +46,7 @@ class CudaPtx:
     text: the PTX, with `.file` and `.loc` lines that lead to the source.
     lowered: name expression as given -> name in the PTX.
     log: all the compiler said; `warnings` its warnings as messages.
-    name: the source's name, as errors and the PTX give it. `lines`: path in the PTX -> lines of that file, for the
+    name: the source's name, as errors and the PTX give it. `sources`: path in the PTX -> text of that file, for the
         source and for the user's own headers.
     version: of NVRTC.
     """
@@ -58,7 +58,7 @@ class CudaPtx:
     name: str
     architecture: str
     version: tuple[int, int]
-    lines: Mapping[str, list[str]] = field(repr=False)
+    sources: Mapping[str, str] = field(repr=False)
     passed_over: tuple[PassedOver, ...] = ()
 
 
@@ -111,11 +111,11 @@ def _compile(
         errors = [message for message in messages if message.is_error]
         if given.default_is_device or not _remove_rejected(hosts, errors):
             _fail(errors, run.log, files, hosts)
-    ptx, lines = _with_known_names(run.ptx, files)
+    ptx, sources = _with_known_names(run.ptx, files)
     warnings = tuple(message for message in messages if message.severity == "warning")
     passed_over = tuple(PassedOver(r.name, r.first, r.error) for r in hosts[files[0].spelled].removed)
     return CudaPtx(
-        ptx, run.lowered, run.log, warnings, files[0].shown, given.architecture, version, lines, passed_over
+        ptx, run.lowered, run.log, warnings, files[0].shown, given.architecture, version, sources, passed_over
     )
 
 
@@ -238,17 +238,17 @@ def _advice_on_header(name: str) -> str:
 _FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"]*)(".*)$', re.MULTILINE)
 
 
-def _with_known_names(ptx: str, files: Sequence[SourceFile]) -> tuple[str, dict[str, list[str]]]:
-    """The PTX with the user's files called what people call them (NVRTC makes paths of their names), and the lines of
+def _with_known_names(ptx: str, files: Sequence[SourceFile]) -> tuple[str, dict[str, str]]:
+    """The PTX with the user's files called what people call them (NVRTC makes paths of their names), and the texts of
     those it names."""
     made = {os.path.normpath(os.path.join(os.getcwd(), file.spelled)): file for file in files}
-    lines = {files[0].shown: files[0].text.splitlines()}
+    texts = {files[0].shown: files[0].text}
 
     def known(found: re.Match[str]) -> str:
         file = made.get(os.path.normpath(found[2].replace("\\\\", "\\")))
         if file is None:
             return found[0]
-        lines[file.shown] = file.text.splitlines()
+        texts[file.shown] = file.text
         return found[1] + file.shown.replace("\\", "\\\\") + found[3]
 
-    return _FILE.sub(known, ptx), lines
+    return _FILE.sub(known, ptx), texts

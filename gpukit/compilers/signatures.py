@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from gpukit.compilers.tokens import DIRECTIVE, OPENING, WORD, Token, angle_end, group_end, tokens
@@ -49,13 +49,14 @@ def kernels(code: str) -> list[Signature]:
     return _Reader(code).read()
 
 
-def find(signatures: Mapping[str, Sequence[Parameter]], expression: str) -> Sequence[Parameter] | None:
-    """The parameters of a kernel by a name expression such as "tools::scale<float, 4>", None if it is not there."""
-    name = expression.split("<", 1)[0].strip().lstrip(":").lstrip("&")
-    if name in signatures:
-        return signatures[name]
-    matching = [found for known, found in signatures.items() if known.rsplit("::", 1)[-1] == name.rsplit("::", 1)[-1]]
-    return matching[0] if len(matching) == 1 else None
+def find(found: Sequence[Signature], expression: str) -> Signature | None:
+    """The kernel of a name expression such as "tools::scale<float, 4>" among `found`; None if there is no one such."""
+    name = expression.split("<", 1)[0].strip().lstrip("&").lstrip(":")
+    exact = [kernel for kernel in found if kernel.name == name]
+    last = name.rsplit("::", 1)[-1]
+    matching = exact or [kernel for kernel in found if kernel.name.rsplit("::", 1)[-1] == last]
+    # A template and its specialisations have one name; the template's own declaration comes first.
+    return matching[0] if len({kernel.name for kernel in matching}) == 1 else None
 
 
 class _Reader:

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpukit.machine import atomics
 from gpukit.machine.addressing import Addressing
-from gpukit.machine.counters import Counts, count_sectors
+from gpukit.machine.counters import Counts
 from gpukit.machine.lanes import LaneSet, Wave
 from gpukit.machine.program import CONSTANT, GLOBAL, SHARED, Atomic, Launch, Load, Store
 from gpukit.machine.spots import Lanewise, Spot
@@ -28,6 +28,7 @@ class MemoryAccess(Addressing):
     def __init__(self, launch: Launch, wave: Wave, compiled: Compiled, counts: Counts, tracker: HazardTracker | None):
         super().__init__(launch, wave, compiled, counts, tracker)
         self.effects = 0  # stores, atomics and prints so far: a loop that has none cannot change memory
+        self._requests = [self._requests_of(op, w) for op, w in zip(compiled.access, self._widths, strict=True)]
         self.watching = False  # whether stores of what is there already must be told from those that change something
 
     # --- operations of generated code --------------------------------------------------------------------------
@@ -171,19 +172,24 @@ class MemoryAccess(Addressing):
     def _count(self, slot: int, spot: Spot) -> None:
         op, width, lanes, space = self.compiled.access[slot], self._widths[slot], spot.lanes, spot.space
         count = self.counts.of(slot, space)
-        count.requests += lanes.n_warps
         count.bytes += lanes.n * width
-        if space == GLOBAL and op.dtype.kind == "c":
-            # Real and imaginary part go one after the other: nothing says that a pair is aligned to its own size.
+        for shift, nbytes in self._requests[slot]:
             count.requests += lanes.n_warps
-            half, address = width // 2, spot.address
-            count.units += count_sectors(address, half, lanes) + count_sectors(address + half, half, lanes)
-        elif space == GLOBAL:
-            count.units += spot.sectors(width)
-        elif space == SHARED:
-            wavefronts, least = spot.wavefronts(width, isinstance(op, Load))
-            count.units += wavefronts
-            count.minimum += least
+            if space == GLOBAL:
+                count.units += spot.sectors(nbytes, shift)
+            elif space == SHARED:
+                wavefronts, least = spot.wavefronts(nbytes, isinstance(op, Load), shift)
+                count.units += wavefronts
+                count.minimum += least
+
+    def _requests_of(self, op: Load | Store | Atomic, width: int) -> tuple[tuple[int, int], ...]:
+        """The requests that an access makes: (bytes behind its address, bytes a lane) of each."""
+        if not isinstance(op, Atomic) and op.requests is not None:
+            return op.requests
+        if op.dtype.kind == "c" and op.space == GLOBAL:
+            # Real and imaginary part go one after the other: nothing says that a pair is aligned to its own size.
+            return ((0, width // 2), (width // 2, width // 2))
+        return ((0, width),)
 
     def may_be_written(self, op: Load) -> bool:
         """Whether some store or atomic of the program can reach what `op` loads."""

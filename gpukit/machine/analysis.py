@@ -30,7 +30,6 @@ from gpukit.machine.program import (
     BasicBlock,
     Branch,
     Call,
-    Const,
     Exit,
     GridSync,
     Jump,
@@ -385,14 +384,6 @@ def operands(op: Op | Terminator) -> tuple[Operand, ...]:
             return ()
 
 
-def is_part_barrier(end: Terminator) -> bool:
-    """Whether a terminator is a barrier that need not wait for all threads of the block, or is not the first one."""
-    if not isinstance(end, Barrier):
-        return False
-    first = end.number is None or (isinstance(end.number, Const) and int(end.number.value) == 0)
-    return end.arrive or end.threads is not None or not first
-
-
 def uses(op: Op | Terminator) -> tuple[int, ...]:
     """Registers read."""
     return tuple(o for o in operands(op) if isinstance(o, int))
@@ -587,12 +578,14 @@ def find_loops(blocks: list[BasicBlock], live: Liveness, written: Callable[[Load
     """Loops by header. `written` says whether the program may write what a load reads."""
     succ = {b: successors(block.end) for b, block in enumerate(blocks)}
     bodies, _ = _find_loops(0, succ)
-    # Register -> (block, what its value comes from, whether that decides it alone) of each of its definitions.
-    definitions: dict[int, list[tuple[int, tuple[int, ...], bool]]] = {}
+    # Register -> block -> (what its value comes from, whether that decides it alone) of each definition there.
+    definitions: dict[int, dict[int, list[tuple[tuple[int, ...], bool]]]] = {}
     for b, block in enumerate(blocks):
         for op in (*block.ops, block.end):
             for register in defines(op):
-                definitions.setdefault(register, []).append((b, uses(op), _depends_on_operands_only(op, written)))
+                source = uses(op), _depends_on_operands_only(op, written)
+                definitions.setdefault(register, {}).setdefault(b, []).append(source)
+    where = {register: frozenset(by_block) for register, by_block in definitions.items()}
     asks = {b: uses(block.end) for b, block in enumerate(blocks) if isinstance(block.end, Branch)}
     calls = {b for b, block in enumerate(blocks) if isinstance(block.end, Call)}
     exits = {b for b, block in enumerate(blocks) if isinstance(block.end, Exit)}
@@ -608,8 +601,8 @@ def find_loops(blocks: list[BasicBlock], live: Liveness, written: Callable[[Load
             if register in wanted:
                 continue
             wanted.add(register)
-            for b, sources, alone in definitions.get(register, ()):
-                if b in body:
+            for b in body & where.get(register, frozenset()):
+                for sources, alone in definitions[register][b]:
                     unseen.extend(sources)
                     sealed &= alone
         found[header] = Loop(header, frozenset(body), tuple(sorted(wanted & live.live_in[header])), sealed, leaves)

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gpukit.machine.analysis import Analysis, analyse, is_part_barrier
+from gpukit.machine.analysis import Analysis, analyse
 from gpukit.machine.program import (
     Address,
     Alu,
@@ -199,7 +199,7 @@ class _BlockWriter:
             case Barrier():
                 if end.dst is not None:
                     self.declare(end.dst)
-                if is_part_barrier(end):
+                if end.is_named:
                     parts = (end.src, end.number, end.threads)
                     return "(" + "".join(("None" if o is None else self.read(o)) + ", " for o in parts) + ")"
                 return self.read(end.src) if end.src is not None else ""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
@@ -54,6 +55,11 @@ TRACKED_STEPS = 8
 # Every so many steps the machine looks whether a loop only polls memory for other lanes, or cannot end at all.
 LOOK_STEPS = 64
 MAX_CALL_DEPTH = 512
+
+if sys.platform == "linux":
+    # glibc hands every freed block of more than 128 KiB back to the system, and each vector of a wave is one: half of a
+    # run would go into page faults. Once a block of 32 MiB has been freed it keeps blocks up to that size.
+    np.empty(1 << 25, np.uint8)
 
 
 @dataclass

@@ -64,13 +64,13 @@ class Spot:
         index = np.asarray(self.offset // dtype.itemsize)
         return self.segment.view(dtype), np.broadcast_to(index, (self.lanes.n,))
 
-    def sectors(self, width: int) -> int:
-        """Sectors that an access of `width` bytes a lane touches."""
-        return count_sectors(self.address, width, self.lanes)
+    def sectors(self, width: int, shift: int = 0) -> int:
+        """Sectors that an access of `width` bytes a lane touches, `shift` bytes behind the spot."""
+        return count_sectors(self.address + shift if shift else self.address, width, self.lanes)
 
-    def wavefronts(self, width: int, load: bool) -> tuple[int, int]:
-        """As `count_wavefronts`."""
-        return count_wavefronts(self.address, width, self.lanes, load)
+    def wavefronts(self, width: int, load: bool, shift: int = 0) -> tuple[int, int]:
+        """As `count_wavefronts`, for an access `shift` bytes behind the spot."""
+        return count_wavefronts(self.address + shift if shift else self.address, width, self.lanes, load)
 
     def contention(self) -> int:
         """The most lanes of one warp at one address."""
@@ -216,14 +216,15 @@ class PointerSpot(Spot):
 
     # A distance of whole sectors, or of whole words, changes no count.
 
-    def sectors(self, width: int) -> int:
+    def sectors(self, width: int, shift: int = 0) -> int:
         """As `Spot.sectors`."""
-        return self._count(("sectors", width, self.distance % SECTOR_BYTES), lambda: Spot.sectors(self, width))
+        key = ("sectors", width, (self.distance + shift) % SECTOR_BYTES)
+        return self._count(key, lambda: Spot.sectors(self, width, shift))
 
-    def wavefronts(self, width: int, load: bool) -> tuple[int, int]:
+    def wavefronts(self, width: int, load: bool, shift: int = 0) -> tuple[int, int]:
         """As `Spot.wavefronts`."""
-        key = ("wavefronts", width, load, self.distance % max(BANK_BYTES, width))
-        return self._count(key, lambda: Spot.wavefronts(self, width, load))
+        key = ("wavefronts", width, load, (self.distance + shift) % max(BANK_BYTES, width))
+        return self._count(key, lambda: Spot.wavefronts(self, width, load, shift))
 
     def contention(self) -> int:
         """As `Spot.contention`."""

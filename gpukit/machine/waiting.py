@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.machine import warp
-from gpukit.machine.analysis import is_part_barrier
 from gpukit.machine.lanes import LaneSet, Wave, per_lane
 from gpukit.machine.program import Barrier, GridSync, WarpSync
 
@@ -110,8 +109,8 @@ class Waiting:
 
     def barrier(self, block: int, end: Barrier | GridSync, value: Any) -> bool:
         """The current lanes reach a barrier. True when they pass at once."""
-        if is_part_barrier(end):
-            self.part_barrier(block, end, value)  # type: ignore[arg-type]
+        if isinstance(end, Barrier) and end.is_named:
+            self.part_barrier(block, end, value)
             return False
         lanes = self.L
         if lanes.n == self.alive and not self.at_barrier and not self.arrivals:

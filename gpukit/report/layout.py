@@ -324,7 +324,9 @@ def source_tokens(lines: list[LineReport]) -> list[list[Token]]:
 
 def _styled(lines: list[LineReport]) -> list[list[Token]]:
     code = textwrap.dedent("\n".join(line.text.rstrip().expandtabs(4) for line in lines))
-    language = "cuda" if lines and PurePath(lines[0].file).suffix in CPP_SUFFIXES else "python"
+    # C++ may also stand in a string of a Python file.
+    is_cpp = any(PurePath(line.file).suffix in CPP_SUFFIXES or "__global__" in line.text for line in lines)
+    language = "cuda" if is_cpp else "python"
     result: list[list[Token]] = [[]]
     for style, text in _tokens(code, language):
         first, *rest = text.split("\n")

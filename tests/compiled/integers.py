@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import product
 
 import numpy as np
 from compiled.snippet import run
@@ -57,9 +58,8 @@ def signed(value: int, width: int) -> int:
 def values(kind: str) -> st.SearchStrategy[int]:
     """Values of a type: edges, few bits, anything."""
     low, high = limits(kind)
-    edges = sorted({v for v in (low, low + 1, -2, -1, 0, 1, 2, 7, 31, 32, 33, 63, 64, high // 2, high - 1, high)})
     few = st.integers(0, bits(kind) - 1).map(lambda n: low + (1 << n) if low + (1 << n) <= high else high)
-    return st.sampled_from([v for v in edges if low <= v <= high]) | st.integers(low, high) | few
+    return st.sampled_from(edges(kind)) | st.integers(low, high) | few
 
 
 @st.composite
@@ -68,7 +68,22 @@ def examples(draw, case: Case) -> tuple[list[str], list[tuple[int, ...]]]:
     special = dict(case.special)
     kinds = [draw(st.sampled_from([LANES, LANES, UNIFORM, LITERAL])) for _ in case.operands]
     row = st.tuples(*(special.get(k, values(kind)) for k, kind in enumerate(case.operands)))
-    return kinds, draw(st.lists(row, min_size=1, max_size=40))
+    return kinds, draw(st.lists(row, min_size=1, max_size=24))
+
+
+def edges(kind: str) -> list[int]:
+    """Values of a type where something begins or ends."""
+    low, high = limits(kind)
+    near = {low, low + 1, -2, -1, 0, 1, 2, 7, 31, 32, 33, 63, 64, high // 2, high // 2 + 1, high - 1, high}
+    return sorted(v for v in near if low <= v <= high)
+
+
+def corners(case: Case, most: int = 250) -> list[tuple[int, ...]]:
+    """Edges of all operands against each other, evenly thinned to `most` rows."""
+    chosen = dict(case.special)
+    sides = [edges("u8") if k in chosen else edges(kind) for k, kind in enumerate(case.operands)]
+    rows = list(product(*sides))
+    return rows if len(rows) <= most else rows[:: -(-len(rows) // most)]
 
 
 def check(case: Case, kinds: list[str], rows: list[tuple[int, ...]]) -> None:

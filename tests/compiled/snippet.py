@@ -24,12 +24,12 @@ def module_text(
     arguments = [*inputs, *outputs]
     lines = [".version 8.8", ".target sm_90", ".address_size 64", top]
     lines.append(f".visible .entry snippet({', '.join(f'.param .u64 p{i}' for i in range(len(arguments)))})")
-    lines += ["{", ".reg .b64 %at, %index, %base;", ".reg .b32 %flag, %tid, %ctaid, %ntid;"]
+    lines += ["{", ".reg .b64 %at, %index, %base;", ".reg .b32 %flag, %thread, %block, %width;"]
     for name, kind in {**inputs, **outputs}.items():
         declared = "pred" if kind == "pred" else kind if kind in ("f32", "f64") else _LETTER[SIZES[kind]]
         lines.append(f".reg .{declared} {name};")
-    lines += [declare, "mov.u32 %tid, %tid.x;", "mov.u32 %ctaid, %ctaid.x;", "mov.u32 %ntid, %ntid.x;"]
-    lines += ["mad.lo.s32 %tid, %ctaid, %ntid, %tid;", "cvt.s64.s32 %index, %tid;"]
+    lines += [declare, "mov.u32 %thread, %tid.x;", "mov.u32 %block, %ctaid.x;", "mov.u32 %width, %ntid.x;"]
+    lines += ["mad.lo.s32 %thread, %block, %width, %thread;", "cvt.s64.s32 %index, %thread;"]
 
     def at(position: int, kind: str) -> None:
         size = 1 if kind == "pred" else SIZES[kind]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compiled.integers import LANES, LITERAL, Case, bits, case, check, examples, limits, signed, values
+from compiled.integers import LANES, LITERAL, Case, bits, case, check, corners, examples, limits, signed, values
 from compiled.snippet import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -33,7 +33,7 @@ for T in ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"):
     CASES.append(case(f"shr.{T}", T, f"{T} u32", lambda a, b: a >> min(b, 64), b=AMOUNT))
 
 
-# --- functions of bits ---------------------------------------------------------------------------------------------------
+# --- functions of bits -----------------------------------------------------------------------------------------------
 
 
 def funnel(direction: str, mode: str):
@@ -55,6 +55,9 @@ def select_bytes(a: int, b: int, selector: int) -> int:
             byte = 0xFF if byte & 0x80 else 0
         result |= byte << 8 * place
     return result
+
+
+BYTE_MODES = ("f4e", "b4e", "rc8", "ecl", "ecr", "rc16")
 
 
 def byte_mode(mode: str):
@@ -82,9 +85,7 @@ def extract(kind: str):
     def does(a: int, b: int, c: int) -> int:
         start, length = b & 0xFF, c & 0xFF
         sign = 0 if kind[0] == "u" or length == 0 else a >> min(start + length - 1, top) & 1
-        return sum(
-            ((a >> start + i & 1) if i < length and start + i <= top else sign) << i for i in range(top + 1)
-        )
+        return sum(((a >> start + i & 1) if i < length and start + i <= top else sign) << i for i in range(top + 1))
 
     return does
 
@@ -148,7 +149,7 @@ for direction in "lr":
 SELECTORS = st.integers(0, 0xFFFF) | st.sampled_from([0x3210, 0x0123, 0x5410, 0x7632, 0x7654, 0x4321, 0x1100, 0xBA98])
 CASES += [
     case("prmt.b32", "b32", "b32 b32 b32", select_bytes, c=SELECTORS | st.integers(0, ALL)),
-    *(case(f"prmt.b32.{mode}", "b32", "b32 b32 b32", byte_mode(mode)) for mode in "f4e b4e rc8 ecl ecr rc16".split()),
+    *(case(f"prmt.b32.{mode}", "b32", "b32 b32 b32", byte_mode(mode)) for mode in BYTE_MODES),
     case("fns.b32", "b32", "b32 b32 s32", nth_set, b=st.integers(0, 31), c=st.integers(-33, 33) | values("s32")),
 ]
 for T in ("b32", "b64"):
@@ -172,7 +173,7 @@ for mode in ("clamp", "wrap"):
         case(f"szext.{mode}.s32", "s32", "s32 u32", extension(mode, "s32"), b=AMOUNT),
     ]
 
-# --- comparison and selection --------------------------------------------------------------------------------------------
+# --- comparison and selection ----------------------------------------------------------------------------------------
 
 COMPARE = {
     "eq": lambda a, b: a == b,
@@ -227,14 +228,23 @@ for word, join in COMBINE.items():
     ]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case}{' pair' if len(case.results) > 1 else ''}")
-@settings(max_examples=25, deadline=None)
+def shown(case: Case) -> str:
+    return f"{case}{' pair' if len(case.results) > 1 else ''}"
+
+
+@pytest.mark.parametrize("case", CASES, ids=shown)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_instruction(case: Case, data: st.DataObject):
     check(case, *data.draw(examples(case)))
 
 
-# --- what only some operands show ----------------------------------------------------------------------------------------
+@pytest.mark.parametrize("case", CASES, ids=shown)
+def test_corners(case: Case):
+    check(case, [LANES] * len(case.operands), corners(case))
+
+
+# --- what only some operands show ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["b16", "b32", "b64"])
@@ -269,7 +279,7 @@ def test_a_negated_predicate():
     assert got["%q"].tolist() == [False, True, True, True]
 
 
-# --- lop3 ----------------------------------------------------------------------------------------------------------------
+# --- lop3 ------------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=60, deadline=None)
@@ -307,7 +317,7 @@ def test_lop3_with_a_predicate(word: str, join):
     assert got["%p"].tolist() == got["%r"].tolist() == join(a == 2, q).tolist()
 
 
-# --- what is not there ---------------------------------------------------------------------------------------------------
+# --- what is not there -----------------------------------------------------------------------------------------------
 
 REFUSED = {
     "and.u32 %d, %a, %b;": "and.u32",

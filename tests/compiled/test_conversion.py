@@ -437,6 +437,42 @@ def test_uniform_and_literal_operands():
     assert got["%b"].tolist() == [0x4380] * 4
 
 
+def test_scalars_and_arrays_give_the_same_in_the_same_type():
+    forms = 0
+    for source in (*INTEGERS, *FORMATS, "f16x2", "bf16x2", "e4m3x2", "e5m2x2"):
+        for result in (*INTEGERS, *FORMATS, "f16x2", "bf16x2", "e4m3x2", "e5m2x2", "tf32"):
+            for words in (
+                "",
+                "sat",
+                "rn",
+                "rz",
+                "rm",
+                "rp sat",
+                "rni",
+                "rpi ftz",
+                "rn ftz",
+                "rna",
+                "rn satfinite relu",
+            ):
+                code = conversion(result, source, tuple(words.split()))
+                if code is None:
+                    continue
+                forms += 1
+                arity = 2 if source == "f32" and result.endswith("x2") else 1
+                array = held(source, [3 << 3 * TYPES[source].itemsize] * 3)
+                with np.errstate(all="ignore"):
+                    got = [applied(code, *[values] * arity) for values in (array, array[0])]
+                name = f"{result}.{source} {words}"
+                assert isinstance(got[1], np.generic), name
+                assert got[0].dtype == got[1].dtype == TYPES[result], name
+                assert got[0].tolist() == [got[1].item()] * 3, name
+    assert forms > 500
+
+
+def applied(code: str | Callable, *values: np.ndarray) -> np.ndarray:
+    return eval(code.format("values[0]"), {"np": np, "values": values}) if isinstance(code, str) else code(*values)
+
+
 @pytest.mark.parametrize(
     ("name", "template"),
     [

@@ -13,6 +13,7 @@ from compiled.exact import BF16, F16, Format, edges, flushed, operands, sum_of_p
 from compiled.snippet import run
 
 from gpukit.errors import UnsupportedFeature
+from gpukit.machine.frontends.ptx.instructions.half import function
 from gpukit.machine.frontends.ptx.syntax import TYPES
 
 COUNT = 1024
@@ -312,6 +313,22 @@ def test_approximate_functions_of_all_numbers(f):
             assert e in (0, 2.0 ** (1 - f.bias))  # flushed, unless it rounds up to a normal number
         else:
             assert abs(e - exact) <= 1.001 * unit * max(exact, 2.0 ** (1 - f.bias))
+
+
+OPCODES = {"add": 2, "sub": 2, "mul": 2, "fma": 3, "min": 2, "max": 2, "ex2": 1, "tanh": 1}
+
+
+@pytest.mark.parametrize("kind", TYPES_OF)
+@pytest.mark.parametrize("opcode", OPCODES)
+def test_scalars_and_arrays_give_the_same_in_the_same_type(opcode, kind):
+    code = function(opcode, kind)
+    rows = [bits_of(kind, [0x3C003E00 % (1 << 8 * TYPES[kind].itemsize)] * 3) for _ in range(OPCODES[opcode])]
+    with np.errstate(all="ignore"):
+        arrays, scalars = code(*rows), code(*(row[0] for row in rows))
+        mixed = code(rows[0], *(row[0] for row in rows[1:]))
+    assert isinstance(scalars, np.generic)
+    assert scalars.dtype == arrays.dtype == mixed.dtype == TYPES[kind]
+    assert arrays.tolist() == mixed.tolist() == [scalars.item()] * 3
 
 
 def test_operands_that_are_uniform_or_literal():

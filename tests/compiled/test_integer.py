@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from compiled.integers import LANES, LITERAL, Case, bits, case, check, examples, limits, signed
+from compiled.integers import LANES, LITERAL, Case, bits, case, check, corners, examples, limits, signed
+from compiled.launches import per_thread
 from compiled.snippet import run
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -51,14 +52,15 @@ def halves(kind: str, function):
 CASES: list[Case] = []
 
 for T in PLAIN:
+    width = bits(T)
     two, three = f"{T} {T}", f"{T} {T} {T}"
     CASES += [
         case(f"add.{T}", T, two, lambda a, b: a + b),
         case(f"sub.{T}", T, two, lambda a, b: a - b),
         case(f"mul.lo.{T}", T, two, lambda a, b: a * b),
-        case(f"mul.hi.{T}", T, two, lambda a, b, w=bits(T): a * b >> w),
+        case(f"mul.hi.{T}", T, two, lambda a, b, w=width: a * b >> w),
         case(f"mad.lo.{T}", T, three, lambda a, b, c: a * b + c),
-        case(f"mad.hi.{T}", T, three, lambda a, b, c, w=bits(T): (a * b >> w) + c),
+        case(f"mad.hi.{T}", T, three, lambda a, b, c, w=width: (a * b >> w) + c),
         case(f"sad.{T}", T, three, lambda a, b, c: abs(a - b) + c),
         case(f"div.{T}", T, two, quotient),
         case(f"rem.{T}", T, two, remainder),
@@ -159,10 +161,15 @@ CASES += [video("vsub", 4, "sus", ".sat"), video("vmax", 2, "ssu", ""), video("v
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=8, deadline=None)
 @given(data=st.data())
 def test_instruction(case: Case, data: st.DataObject):
     check(case, *data.draw(examples(case)))
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_corners(case: Case):
+    check(case, [LANES] * len(case.operands), corners(case))
 
 
 @pytest.mark.parametrize("name, does", [("div", quotient), ("rem", remainder)])
@@ -176,7 +183,30 @@ def test_division_by_a_literal(name: str, does, kind: str):
             check(divide, [LANES, LITERAL], [(v, divisor) for v in edges])
 
 
-# --- carry chains ------------------------------------------------------------------------------------------------------
+def test_division_by_zero_is_reported():
+    x, out = np.array([8, 0, 2, 0], np.int32), np.zeros(4, np.int32)
+    done = per_thread("ld.global.u32 %r1, [%q3]; rem.s32 %r2, 7, %r1; st.global.u32 [%q4], %r2;", x, out)
+    assert done.kinds == ["division_by_zero"]
+    assert [h.count for h in done.hazards if h.kind == "division_by_zero"] == [2]
+    assert out.tolist() == [7, 7, 1, 7]
+
+
+def test_lanes_that_the_guard_leaves_out_do_not_divide():
+    x, out = np.array([8, 0, -2, 0], np.int32), np.zeros(4, np.int32)
+    done = per_thread(
+        """ld.global.u32 %r1, [%q3];
+        setp.ne.s32 %p1, %r1, 0;
+        mov.u32 %r2, 5;
+        @%p1 div.s32 %r2, 16, %r1;
+        st.global.u32 [%q4], %r2;""",
+        x,
+        out,
+    )
+    assert done.kinds == []
+    assert out.tolist() == [2, 5, -8, 5]
+
+
+# --- carry chains ----------------------------------------------------------------------------------------------------
 
 BIG = st.sampled_from([0, 1, (1 << 128) - 1, 1 << 127, (1 << 64) - 1, 1 << 64]) | st.integers(0, (1 << 128) - 1)
 
@@ -208,7 +238,7 @@ def chain(opcode: str, width: int, kind: str) -> str:
 
 @pytest.mark.parametrize("kind", "us")
 @pytest.mark.parametrize("width", [32, 64])
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(rows=st.lists(st.tuples(BIG, BIG), min_size=1, max_size=20))
 def test_sum_and_difference_of_128_bits(width: int, kind: str, rows: list[tuple[int, int]]):
     left, right = [a for a, _ in rows], [b for _, b in rows]
@@ -219,7 +249,7 @@ def test_sum_and_difference_of_128_bits(width: int, kind: str, rows: list[tuple[
         assert numbers(got, width, "d") == [(a + sign * b) % (1 << 128) for a, b in rows]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(rows=st.lists(st.tuples(BIG, BIG), min_size=1, max_size=20))
 def test_product_of_128_bits(rows: list[tuple[int, int]]):
     """64 x 64 bits in words of 32 with mad.cc and madc, as big-number code does it; both in place."""
@@ -254,7 +284,27 @@ def test_a_guarded_sum_leaves_the_carry_of_the_other_lanes():
     assert got["%d"].tolist() == [0, 0, 0, 6]
 
 
-# --- what is not there ---------------------------------------------------------------------------------------------------
+def test_the_carry_outlives_a_branch():
+    body = """
+        add.cc.u32 %d, %a, %a;
+        setp.eq.u32 %q, %a, 0;
+        @%q bra DONE;
+        add.u32 %d, %d, 1;
+    DONE:
+        addc.u32 %c, 0, 0;
+    """
+    a = np.array([0, 1, 0x80000000, 0xFFFFFFFF], np.uint32)
+    got = run(body, {"%a": ("u32", a)}, {"%d": "u32", "%c": "u32"}, declare=".reg .pred %q;")
+    assert got["%c"].tolist() == [0, 0, 1, 1]
+    assert got["%d"].tolist() == [0, 3, 1, 0xFFFFFFFF]
+
+
+def test_a_carry_nobody_set_is_clear():
+    got = run("addc.u32 %d, %a, 1;", {"%a": ("u32", np.arange(3, dtype=np.uint32))}, {"%d": "u32"})
+    assert got["%d"].tolist() == [1, 2, 3]
+
+
+# --- what is not there -----------------------------------------------------------------------------------------------
 
 REFUSED = {
     "add.sat.u32 %d, %a, %b;": "add.sat.u32",

@@ -10,7 +10,7 @@ from functools import cache
 
 import numpy as np
 
-from gpukit.machine.arithmetic import halves, rounding
+from gpukit.machine.arithmetic import halves
 
 CODE = np.dtype(np.uint8)
 _SIGN, _NAN = 0x80, 0x7F
@@ -53,8 +53,6 @@ def encode(name: str, half, relu: bool = False):
     return np.where(code < _SIGN, code, CODE.type(0))[()] if relu else code
 
 
-def to_odd(value):
-    """Bits of the float16 that float32 numbers give when rounded to odd."""
-    toward_zero = rounding.convert(halves.FLOAT32, halves.FLOAT16, "rz")(value)
-    inexact = (toward_zero.astype(halves.FLOAT32) != value) & np.isfinite(value)
-    return toward_zero.view(halves.BITS) | inexact
+def encode_float32(name: str, value, relu: bool = False):
+    """Codes (uint8) of float32 numbers."""
+    return encode(name, halves.to_odd(value, halves.FLOAT16).view(halves.BITS), relu)

@@ -97,7 +97,7 @@ class _BFloat16(Half):
 
     def rounded(self, value, mode: str = "rn"):
         if value.dtype == FLOAT64:
-            value = _float64_to_odd(value, np.zeros_like(value)[()])
+            value = to_odd(value, FLOAT32)
         elif value.dtype.kind in "iu":
             value = _integer_to_odd(value)
         elif value.dtype == FLOAT16:
@@ -118,29 +118,38 @@ class _BFloat16(Half):
         product = x * y  # exact
         total = product + z
         back = total - product
-        return self.rounded(_float64_to_odd(total, (product - (total - back)) + (z - back)))
+        return self.rounded(to_odd(total, FLOAT32, (product - (total - back)) + (z - back)))
 
 
 F16: Half = _Float16("f16", 0x7C00, 0x3C00)
 BF16: Half = _BFloat16("bf16", 0x7F80, 0x3F80)
 
 
-def _float64_to_odd(total, lost):
-    """A float64 sum whose exact value is total + lost as float32 rounded to odd: toward zero, and the last bit set
-    where that changed it. Rounding this to the fewer bits of a half is as good as rounding the exact value."""
-    nearest = total.astype(FLOAT32)
-    back = nearest.astype(FLOAT64)
-    inexact = ((back != total) | (lost != 0)) & np.isfinite(total)
-    away = (np.abs(back) > np.abs(total)) | ((back == total) & (lost * np.sign(total) < 0))
+def to_odd(total, dtype: np.dtype, lost=None):
+    """A sum whose exact value is total + lost (lost: none, or what rounding the sum to `total` left over), rounded to
+    odd as the narrower `dtype`: toward zero, and the last bit set where that changed it. Rounding this once more, to at
+    least two bits fewer, is as good as rounding the exact value."""
+    nearest = total.astype(dtype)
+    back = nearest.astype(total.dtype)
+    inexact = back != total
+    away = np.abs(back) > np.abs(total)
+    if lost is not None:
+        away |= ~inexact & (lost * np.sign(total) < 0)
+        inexact |= lost != 0
+    inexact &= np.isfinite(total)
     # As integers, neighbours are one apart.
-    return ((nearest.view(PAIR) - (away & inexact)) | inexact).view(FLOAT32)
+    bits = nearest.view(f"u{dtype.itemsize}")
+    return ((bits - (away & inexact)) | inexact).view(dtype)
 
 
 def _integer_to_odd(value):
     """Integers as float32 rounded to odd."""
-    toward_zero = rounding.convert(value.dtype, FLOAT32, "rz")(value)
-    inexact = toward_zero.astype(value.dtype) != value
-    return (toward_zero.view(PAIR) | inexact).view(FLOAT32)
+    if value.dtype.itemsize < 8:
+        return to_odd(value.astype(FLOAT64), FLOAT32)
+    high = (value >> value.dtype.type(32)).astype(FLOAT64) * 2.0**32
+    low = (value & value.dtype.type(0xFFFFFFFF)).astype(FLOAT64)
+    total = high + low
+    return to_odd(total, FLOAT32, low - (total - high))
 
 
 # --- pairs -----------------------------------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from gpukit.machine.analysis import is_part_barrier, written_roots
+from gpukit.machine.analysis import written_roots
 from gpukit.machine.hazards.bounds_and_outputs import AliasCheck, BoundsChecks, OutputCheck
 from gpukit.machine.hazards.clocks import BlockClocks, WarpClocks
 from gpukit.machine.hazards.ledger import ERROR, NOTE, Hazard, Ledger, Names, Where, plural, sorted_hazards
@@ -37,6 +37,7 @@ from gpukit.machine.program import (
     Allocation,
     Alu,
     Atomic,
+    Barrier,
     Fence,
     Launch,
     Load,
@@ -77,7 +78,7 @@ class HazardTracker:
         hand_over = any(isinstance(op, Atomic) or _may_be_strong(op) for op in operations)
         self._release = ReleaseOrder(geometry) if fences and hand_over else None
         self._has_syncwarp = any(isinstance(end, WarpSync) and end.kind == "sync" for end in ends)
-        self._has_part_barriers = any(is_part_barrier(end) for end in ends)
+        self._has_part_barriers = any(isinstance(end, Barrier) and end.is_named for end in ends)
         self._timed = self._has_syncwarp or self._has_part_barriers or self._release is not None
         self._clocks: WarpClocks | None = None
         self._block_clocks: BlockClocks | None = None
@@ -408,7 +409,10 @@ class HazardTracker:
         shadow, unit = access.memory.shadow, access.unit
         missing = shadow.unwritten(unit, self._wave_floor)
         for step in range(1, count):
-            missing |= shadow.unwritten(unit + step, self._wave_floor)
+            also = shadow.unwritten(access.unit + step, self._wave_floor)
+            if also.any():
+                unit = np.where(also & ~missing, access.unit + step, unit)  # the first that is missing
+                missing |= also
         if missing.any():
             which = np.broadcast_to(missing, (lanes.n,))
             self.bounds.uninitialised(access.op, access.memory, lanes, which, unit)

@@ -63,15 +63,11 @@ class Access:
     statement: int
     place: Place
     elements: tuple[Element, ...]
+    kind: Hashable  # only accesses of one kind and base merge
 
     @property
     def nbytes(self) -> int:
         return sum(element.nbytes for element in self.elements)
-
-    @property
-    def kind(self) -> Hashable:
-        """Only accesses of one kind merge."""
-        return self.place.base, self.elements[0].nbytes
 
 
 Requests = dict[int, tuple[Request, ...]]
@@ -110,11 +106,12 @@ def _loads(flow: Flow, values: Values, space: str) -> Requests:
         inst = instructions[i]
         where = inst.operands[1]
         assert isinstance(where, Memory)
-        access = Access(i, values.place(where, i), _elements(inst, values.read))
+        elements = _elements(inst, values.read)
+        alone = not _mergeable(inst, flow, extended)
+        access = Access(i, values.place(where, i), elements, i if alone else ("size", elements[0].nbytes))
         # A constant load (ld.global.nc) sees no changes.
         version = "constant" if inst.has("nc") else memory[i]
-        alone = i if not _mergeable(inst, extended) else None
-        classes.setdefault((access.kind, version, alone), []).append(access)
+        classes.setdefault((access.place.base, access.kind, version), []).append(access)
     found: Requests = {}
     for accesses in classes.values():
         found |= _merged(flow, accesses)
@@ -139,22 +136,35 @@ def _elements(inst: Instruction, read: set[str]) -> tuple[Element, ...]:
 
 
 def _extended_halves(flow: Flow) -> set[str]:
-    """16-bit registers that something extends by zeros: their load does so at once, and stays alone."""
+    """16-bit registers that something reads as 32 bits with zeros above: their load extends them, and stays alone."""
     return {
         name
         for statement in flow.body
-        if isinstance(statement, Instruction) and statement.opcode == "cvt" and statement.types[-1:] == ("u16",)
-        and statement.types[0] in ("u32", "s32", "u64", "s64")
+        if isinstance(statement, Instruction) and _reads_extended(statement)
         for name in sources(statement)
-    }  # fmt: skip
+    }
 
 
-def _mergeable(inst: Instruction, extended: set[str]) -> bool:
+def _reads_extended(inst: Instruction) -> bool:
+    types = inst.types
+    match inst.opcode:
+        case "cvt":  # a bfloat16 becomes a float by zeros, below its bits
+            return types in (("f32", "bf16"), ("u32", "u16"), ("s32", "u16"), ("u64", "u16"), ("s64", "u16"))
+        case "add" | "sub" | "and" | "or" | "xor" | "not" | "shl" | "shr" | "selp":
+            return types[-1:] in (("s16",), ("u16",), ("b16",))
+        case "setp":
+            return types == ("u16",) or (types[-1:] in (("s16",), ("b16",)) and (inst.has("eq") or inst.has("ne")))
+        case "mul" | "mad":
+            return types == ("u16",) and inst.has("wide")
+    return False
+
+
+def _mergeable(inst: Instruction, flow: Flow, extended: set[str]) -> bool:
     """Whether a load can share a request with others: not bytes, nor 16-bit loads into wider registers."""
-    if SIZES[inst.type] >= 4 or isinstance(inst.operands[0], Vector):
-        return True
     target = inst.operands[0]
-    return SIZES[inst.type] == 2 and isinstance(target, Register) and target.name not in extended
+    if SIZES[inst.type] >= 4 or not isinstance(target, Register):
+        return True
+    return SIZES[inst.type] == 2 == SIZES[flow.function.registers[target.name]] and target.name not in extended
 
 
 def _merged(flow: Flow, accesses: list[Access]) -> Requests:
@@ -219,7 +229,7 @@ def _stores(flow: Flow, values: Values) -> Requests:
         run: list[Access] = []
         for i in range(flow.blocks[b].start, flow.blocks[b].stop):
             inst = flow.body[i]
-            if not isinstance(inst, Instruction) or not _touches_shared(inst):
+            if not isinstance(inst, Instruction) or not _ends_runs(inst):
                 continue
             access = _store(inst, i, values)
             if run and (access is None or not _continues(run, access)):
@@ -231,10 +241,21 @@ def _stores(flow: Flow, values: Values) -> Requests:
     return found
 
 
-def _touches_shared(inst: Instruction) -> bool:
+def _ends_runs(inst: Instruction) -> bool:
+    """Whether a store after the instruction cannot be made together with one before it, were it no store itself."""
     if inst.opcode in ("ld", "st", "atom", "red"):
         return space_of(inst) in ("shared", "generic")
-    return inst.opcode in _SYNCHRONISING
+    return inst.opcode in _SYNCHRONISING or _has_slow_path(inst)
+
+
+def _has_slow_path(inst: Instruction) -> bool:
+    """Whether the instruction becomes a branch to a subroutine for rare operands, which ends a block."""
+    match inst.opcode:
+        case "div" | "rem" if inst.type in ("s64", "u64"):
+            return True
+        case "div" | "sqrt" | "rcp" | "rsqrt":
+            return inst.type == "f64" or any(inst.has(rounding) for rounding in ("rn", "rz", "rm", "rp"))
+    return False
 
 
 def _store(inst: Instruction, i: int, values: Values) -> Access | None:
@@ -244,7 +265,8 @@ def _store(inst: Instruction, i: int, values: Values) -> Access | None:
     where = inst.operands[0]
     if any(inst.has(m) for m in _ORDERED) or not isinstance(where, Memory):
         return None
-    return Access(i, values.place(where, i), (Element(0, access_bytes(inst), True),))
+    whole = access_bytes(inst)
+    return Access(i, values.place(where, i), (Element(0, whole, True),), ("size", whole, SIZES[inst.type]))
 
 
 def _window(access: Access, zeros: int, aligned_at: int) -> tuple[int, int]:
@@ -259,10 +281,11 @@ def _window(access: Access, zeros: int, aligned_at: int) -> tuple[int, int]:
 
 def _continues(run: list[Access], access: Access) -> bool:
     """Whether a store goes into the window of the stores before it, to a place that is still free."""
-    if access.kind != run[0].kind or access.place.offset in [other.place.offset for other in run]:
+    first = run[0]
+    if (access.place.base, access.kind) != (first.place.base, first.kind) or access.place.offset in [other.place.offset for other in run]:
         return False
     zeros, aligned_at = _alignment([*run, access])
-    return _window(access, zeros, aligned_at) == _window(run[0], zeros, aligned_at)
+    return _window(access, zeros, aligned_at) == _window(first, zeros, aligned_at)
 
 
 def _written(run: list[Access]) -> Requests:

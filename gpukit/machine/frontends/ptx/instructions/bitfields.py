@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpukit.machine.addressing import Lanewise
 from gpukit.machine.frontends.ptx.instructions.forms import (
     U32,
     compute,
@@ -81,7 +82,7 @@ def nth_set_bit(mask, base, offset):
     bits = np.where(offset > 0, up, np.where(offset < 0, down, here))
     wanted = np.maximum(np.abs(offset).view(np.uint32), np.uint32(1))
     there = wanted <= np.bitwise_count(bits)
-    place = np.uint32(0)
+    place: Lanewise = np.uint32(0)
     for half in (16, 8, 4, 2, 1):
         below = np.bitwise_count((bits >> place) & ((1 << half) - 1)).astype(np.uint32)
         further = wanted > below
@@ -131,7 +132,7 @@ def extract_field(out: Emitter, inst: Instruction) -> None:
         out.alu(target, dtype, "{0} >> {1} & ({3} << {2}) - {3}", value, start, length, ones)
         return
     width = 8 * dtype.itemsize
-    if isinstance(start, Const) and isinstance(length, Const) and length.value > 0:
+    if isinstance(start, Const) and isinstance(length, Const) and int(length.value) > 0:
         above = max(0, width - int(start.value) - int(length.value))
         out.alu(target, dtype, f"{{0}} << {above} >> {min(width, above + int(start.value))}", value)
         return

@@ -68,7 +68,7 @@ def logic_of_three(out: Emitter, inst: Instruction) -> None:
         out.refuse(f"`{inst.name}` with a truth table that is no number from 0 to 255")
     d, p = out.two(target) if combines else (target, Sink())
     dtype = as_held(out, d, dtype)
-    code, values = _function(out, table.value, [out.read(s, dtype) for s in sources], dtype)
+    code, values = _function(table.value, [out.read(s, dtype) for s in sources], dtype)
     if not combines:
         out.alu(d, dtype, code, *values)
         return
@@ -78,7 +78,7 @@ def logic_of_three(out: Emitter, inst: Instruction) -> None:
     out.write(d, result)
 
 
-def _function(out: Emitter, table: int, sources: list[Value], dtype: np.dtype) -> tuple[str, list[Value]]:
+def _function(table: int, sources: list[Value], dtype: np.dtype) -> tuple[str, list[Value]]:
     """Template and operands of the function with this truth table; operands it does not depend on are left out."""
     if table in (0, 255):
         return "{0}", [Const(signed(dtype).type(-(table & 1)).view(dtype))]

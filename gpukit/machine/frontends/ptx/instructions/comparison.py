@@ -72,7 +72,7 @@ def _comparison(out: Emitter, inst: Instruction) -> tuple[Operand, str, list[Val
     if inst.type not in COMPARED:
         out.refuse(f"`{inst.name}`")
     words = EQUAL | ({} if inst.type in BITS else ORDER) | (UNSIGNED_ORDER if inst.type[0] == "u" else {})
-    known(out, inst, *words, *(word for word in COMBINE))
+    known(out, inst, *words, *COMBINE)
     word = one_of(out, inst, *words)
     combines = [word for word in inst.modifiers if word in COMBINE]
     if len(combines) > 1:
@@ -101,7 +101,9 @@ def select_by_sign(out: Emitter, inst: Instruction) -> None:
     if len(inst.types) != 2 or inst.types[0] not in SELECTED or inst.types[1] != "s32":
         out.refuse(f"`{inst.name}`")
     target, a, b, c = operands(out, inst, 4)
-    dtype = as_held(out, target, TYPES[inst.types[0]])
+    dtype = TYPES[inst.types[0]]
+    if dtype.kind != "f":
+        dtype = as_held(out, target, dtype)
     nonnegative = compute(out, BOOL, "{0} >= 0", out.read(c, TYPES["s32"]))
     select(out, target, dtype, nonnegative, out.read(a, dtype), out.read(b, dtype))
 

@@ -24,6 +24,7 @@ import numpy as np
 from gpukit.machine.arithmetic import eights, rounding
 from gpukit.machine.arithmetic.casts import float_to_int
 from gpukit.machine.arithmetic.halves import BF16, BITS, F16, FLOAT16, FLOAT32, FLOAT64, PAIR, Half, join, split
+from gpukit.machine.arithmetic.pieces import in_pieces
 from gpukit.machine.frontends.ptx.instructions.forms import known, operands
 from gpukit.machine.frontends.ptx.instructions.table import instruction
 from gpukit.machine.frontends.ptx.syntax import TYPES, Instruction
@@ -63,6 +64,11 @@ def convert(out: Emitter, inst: Instruction) -> None:
 def conversion(result: str, source: str, modifiers: tuple[str, ...] = ()) -> Code | None:
     """What cvt computes, over values in the dtypes that hold the two types: a template or a function; None if there is
     no such instruction here."""
+    code = _conversion(result, source, modifiers)
+    return in_pieces(code) if callable(code) and not isinstance(code, np.ufunc) else code
+
+
+def _conversion(result: str, source: str, modifiers: tuple[str, ...]) -> Code | None:
     if result in INTEGERS and source in INTEGERS:
         return _integer_to_integer(TYPES[result], TYPES[source], modifiers)
     if result in INTEGERS and source in FLOATS:
@@ -296,14 +302,14 @@ def _to_pair(result: str, source: str, modifiers: tuple[str, ...]) -> Callable |
 
 
 def _to_eights(name: str, source: str, relu: bool) -> Callable:
-    def codes(high, low):
-        return (eights.encode(name, high, relu).astype(BITS) << BITS.type(8)) | eights.encode(name, low, relu)
+    def joined(high, low):
+        return (high.astype(BITS) << BITS.type(8)) | low
 
     if source == "f32":
-        return lambda a, b: codes(eights.to_odd(a), eights.to_odd(b))
+        return lambda a, b: joined(*(eights.encode_float32(name, x, relu) for x in (a, b)))
     if source == "bf16x2":
-        return lambda pair: codes(*(eights.to_odd(BF16.widen(half)) for half in split(pair)))
-    return lambda pair: codes(*split(pair))
+        return lambda pair: joined(*(eights.encode_float32(name, BF16.widen(x), relu) for x in split(pair)))
+    return lambda pair: joined(*(eights.encode(name, x, relu) for x in split(pair)))
 
 
 def _from_eights(half: Half, name: str, relu: bool) -> Callable:

@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit.machine.arithmetic.halves import BF16, BITS, F16, FLOAT16, NAN, PAIR, SIGN, Half, packed, split
+from gpukit.machine.arithmetic.pieces import in_pieces
 from gpukit.machine.frontends.ptx.instructions.forms import BOOL, compute, expect, known, one_of, operands
 from gpukit.machine.frontends.ptx.instructions.table import instruction
 from gpukit.machine.frontends.ptx.syntax import HALF, Instruction, Operand, Pair
@@ -69,8 +70,8 @@ def function(opcode: str, type_name: str, modifiers: tuple[str, ...] = ()) -> Ca
     if "relu" in modifiers:
         code = _then(half.relu, code)
     if type_name == "f16":
-        return lambda *values: code(*(value.view(BITS) for value in values)).view(FLOAT16)
-    return packed(code) if type_name.endswith("x2") else code
+        return in_pieces(lambda *values: code(*(value.view(BITS) for value in values)).view(FLOAT16))
+    return in_pieces(packed(code) if type_name.endswith("x2") else code)
 
 
 def _computed(half: Half, opcode: str) -> Callable:

@@ -15,10 +15,13 @@ from gpukit.machine.frontends.ptx.instructions import carry
 from gpukit.machine.frontends.ptx.instructions.forms import U32, as_held, compute, expect, operands
 from gpukit.machine.frontends.ptx.instructions.packed import in_halves
 from gpukit.machine.frontends.ptx.instructions.table import instruction
-from gpukit.machine.frontends.ptx.syntax import INTEGER, Instruction
+from gpukit.machine.frontends.ptx.syntax import INTEGER, Instruction, Operand
 from gpukit.machine.program import Const
+from gpukit.machine.program import Operand as Value
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from gpukit.machine.frontends.ptx.emitter import Emitter
 
 PLAIN = "u16 s16 u32 s32 u64 s64"
@@ -28,13 +31,15 @@ PACKED = "u16x2 s16x2"
 @instruction("add", "sub", families=(INTEGER,))
 def add_or_subtract(out: Emitter, inst: Instruction) -> None:
     if inst.has("cc"):
-        return carry.add(out, inst) if inst.opcode == "add" else carry.subtract(out, inst)
+        (carry.add if inst.opcode == "add" else carry.subtract)(out, inst)
+        return
     adds = inst.opcode == "add"
     types = "s32" if inst.has("sat") else f"{PLAIN} {PACKED}" if adds else PLAIN
     dtype = expect(out, inst, types, "sat")
     target, a, b = operands(out, inst, 3)
     if inst.type in PACKED.split():
-        return out.alu(target, U32, in_halves(np.add, np.uint16), out.read(a, U32), out.read(b, U32))
+        out.alu(target, U32, in_halves(np.add, np.uint16), out.read(a, U32), out.read(b, U32))
+        return
     sign = "+" if adds else "-"
     if inst.has("sat"):
         code = "np.clip({0}.astype('i8') " + sign + " {1}, -0x80000000, 0x7fffffff).astype('i4')"
@@ -56,32 +61,38 @@ def divide(out: Emitter, inst: Instruction) -> None:
     dtype = expect(out, inst, PLAIN)
     target, a, b = operands(out, inst, 3)
     dividend, divisor = out.read(a, dtype), out.read(b, dtype)
-    known = int(divisor.value) if isinstance(divisor, Const) else 0
-    power = known.bit_length() - 1 if known > 0 and known & (known - 1) == 0 else None
     quotient = inst.opcode == "div"
-    if dtype.kind == "u":
-        if power is not None:
-            code = f"{{0}} >> {power}" if quotient else f"{{0}} & {known - 1}"
-            return out.alu(target, dtype, code, dividend)
+    known = int(divisor.value) if isinstance(divisor, Const) else 0
+    if known > 0 and known & (known - 1) == 0:
+        _divide_by_power(out, target, dtype, dividend, known, quotient)
+        return
+    if out.guard is not None and not known:
+        # Lanes that the guard leaves out divide nothing, whatever their divisor is.
+        divisor = compute(out, dtype, "np.where({0}, {1}, {2})[()]", out.guard, divisor, Const(dtype.type(1)))
+    code: str | Callable
+    if dtype.kind == "i":
+        code = truncated_quotient if quotient else truncated_remainder
+    else:
         # NumPy's remainder by zero is 0, so it is made from the quotient, which also is the faster way.
         code = "{0} // {1}" if quotient else "{0} - {0} // {1} * {1}"
-    elif power is not None:
-        # A negative dividend gets what makes the shift round toward zero.
-        code = f"{{0}} + ({{0}} >> {8 * dtype.itemsize - 1} & {known - 1})"
-        rounded = compute(out, dtype, code, dividend)
-        if quotient:
-            return out.alu(target, dtype, f"{{0}} >> {power}", rounded)
-        return out.alu(target, dtype, f"{{0}} - ({{1}} & {-known})", dividend, rounded)
-    else:
-        return out.alu(
-            target,
-            dtype,
-            truncated_quotient if quotient else truncated_remainder,
-            dividend,
-            divisor,
-            check=None if known else "int_div",
-        )
     out.alu(target, dtype, code, dividend, divisor, check=None if known else "int_div")
+
+
+def _divide_by_power(
+    out: Emitter, target: Operand, dtype: np.dtype, dividend: Value, divisor: int, quotient: bool
+) -> None:
+    """target = dividend / divisor or what is left, where the divisor is a power of two."""
+    shift = divisor.bit_length() - 1
+    if dtype.kind == "u":
+        out.alu(target, dtype, f"{{0}} >> {shift}" if quotient else f"{{0}} & {divisor - 1}", dividend)
+        return
+    # A negative dividend gets what makes the shift round toward zero.
+    code = f"{{0}} + ({{0}} >> {8 * dtype.itemsize - 1} & {divisor - 1})"
+    raised = compute(out, dtype, code, dividend)
+    if quotient:
+        out.alu(target, dtype, f"{{0}} >> {shift}", raised)
+    else:
+        out.alu(target, dtype, f"{{0}} - ({{1}} & {-divisor})", dividend, raised)
 
 
 def truncated_quotient(a, b):
@@ -113,14 +124,15 @@ def negate(out: Emitter, inst: Instruction) -> None:
 def extremum(out: Emitter, inst: Instruction) -> None:
     dtype = expect(out, inst, "s32 s16x2" if inst.has("relu") else f"{PLAIN} {PACKED}", "relu")
     target, a, b = operands(out, inst, 3)
-    sources = out.read(a, dtype), out.read(b, dtype)
     chosen = np.minimum if inst.opcode == "min" else np.maximum
+    code: str | Callable
     if inst.type in PACKED.split():
         half = np.int16 if inst.type == "s16x2" else np.uint16
+        code = in_halves(chosen, half)
         if inst.has("relu"):
-            return out.alu(target, U32, in_halves(lambda x, y: np.maximum(chosen(x, y), half(0)), half), *sources)
-        return out.alu(target, U32, in_halves(chosen, half), *sources)
-    code = f"np.{chosen.__name__}({{0}}, {{1}})"
-    if inst.has("relu"):
-        code = f"np.maximum({code}, np.int32(0))"
-    out.alu(target, dtype, code, *sources)
+            code = in_halves(lambda x, y: np.maximum(chosen(x, y), half(0)), half)
+    else:
+        code = f"np.{chosen.__name__}({{0}}, {{1}})"
+        if inst.has("relu"):
+            code = f"np.maximum({code}, np.int32(0))"
+    out.alu(target, dtype, code, out.read(a, dtype), out.read(b, dtype))

@@ -40,7 +40,8 @@ def multiply(out: Emitter, inst: Instruction) -> None:
 def multiply_add(out: Emitter, inst: Instruction) -> None:
     part = one_of(out, inst, "lo", "hi", "wide")
     if inst.opcode == "madc" or inst.has("cc"):
-        return _with_carry(out, inst, part)
+        _with_carry(out, inst, part)
+        return
     saturate = inst.has("sat")
     types = "s32" if saturate and part == "hi" else "" if saturate else NARROW if part == "wide" else PLAIN
     dtype = expect(out, inst, types, part, "sat")
@@ -102,7 +103,7 @@ def double(dtype: np.dtype) -> np.dtype:
 
 
 def wide_product(dtype: np.dtype, x: Value, y: Value) -> tuple[str, Value, Value]:
-    """Template and operands of the whole product: one operand is widened, which widens the other; constants now."""
+    """Template and operands of the whole product: one operand is widened, which widens the other."""
     wide = double(dtype)
     if isinstance(x, Const):
         x, y = y, x

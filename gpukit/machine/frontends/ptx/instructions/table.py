@@ -47,7 +47,7 @@ def find(inst: Instruction) -> Lower | None:
 _REFUSED = {
     **dict.fromkeys(("wmma", "mma", "ldmatrix", "stmatrix", "movmatrix", "wgmma", "tcgen05"), "tensor cores"),
     **dict.fromkeys(("mapa", "getctarank", "clusterlaunchcontrol"), "thread block clusters"),
-    **dict.fromkeys(("mbarrier", "tensormap", "multimem", "red.async", "st.async"), "asynchronous barriers and copies"),
+    **dict.fromkeys(("mbarrier", "tensormap", "multimem"), "asynchronous barriers and copies"),
     **dict.fromkeys(("tex", "tld4", "txq", "suld", "sust", "sured", "suq"), "textures and surfaces"),
     **dict.fromkeys(("alloca", "stacksave", "stackrestore"), "a stack of variable size"),
 }
