@@ -38,77 +38,6 @@ MAX_THREADS = 1024
 _IS_PTX = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s", re.DOTALL)
 
 
-class RawModule:
-    """A program of kernels in CUDA C++, compiled when the first of them is asked for.
-
-    Args:
-        code: CUDA C++ text (host code in it is passed over), or PTX text.
-        path: a PTX file, instead of `code`.
-        options: the compiler's options, a tuple such as ("-std=c++17", "-DTILE=16", "-Iinclude").
-        backend: "nvrtc" or "nvcc"; both compile with NVRTC here.
-        translate_cucomplex, jitify: accepted; what they are for compiles without them.
-        enable_cooperative_groups: kernels may wait for the whole grid.
-        name_expressions: C++ names of the kernels wanted, for templates and for kernels without extern "C", such as
-            ["scale<float>", "scale<double>"]; `get_function` takes them as they are written here.
-    """
-
-    def __init__(
-        self,
-        code: str | None = None,
-        *,
-        path: str | os.PathLike[str] | None = None,
-        options: tuple[str, ...] = (),
-        backend: str = "nvrtc",
-        translate_cucomplex: bool = False,
-        enable_cooperative_groups: bool = False,
-        name_expressions: Sequence[str] | None = None,
-        jitify: bool | None = None,
-    ):
-        if (code is None) == (path is None):
-            raise KernelTypeError("RawModule takes either code=, the text of a program, or path=, a PTX file")
-        if name_expressions is not None and code is None:
-            raise KernelTypeError("name_expressions are for CUDA C++ code: the kernels of PTX have the names it gives")
-        _check_options(options)
-        _check_backend(backend)
-        self.code = code
-        self.file_path = os.fspath(path) if path is not None else None
-        self.options = options
-        self.backend = backend
-        self.translate_cucomplex = translate_cucomplex
-        self.enable_cooperative_groups = enable_cooperative_groups
-        self.name_expressions = tuple(name_expressions) if name_expressions is not None else None
-        self.jitify = bool(jitify)
-        self._program = _Program(code, self.file_path, options, self.name_expressions or (), _place_of(code))
-
-    def get_function(self, name: str) -> RawKernel:
-        """A kernel by its name, or by a name expression as it was given.
-
-        Raises LaunchError when there is none, and what compiling the module raises.
-        """
-        try:
-            return RawKernel._of(self, name)
-        except Exception as error:
-            raise at_the_call(error) from None
-
-    def get_global(self, name: str) -> np.ndarray:
-        """The memory of a `__device__` or `__constant__` variable, uint8 (nbytes,): what is written to it, kernels see.
-
-        `module.get_global("coef").view(np.float32)[:] = 1, 2, 3` sets a constant array.
-        """
-        return self._program.variable(name)
-
-    def compile(self, log_stream: TextIO | None = None) -> None:
-        """Compile now. `log_stream` gets what the compiler says."""
-        log = self._program.compile()
-        if log_stream is not None:
-            log_stream.write(log)
-
-    @property
-    def ptx(self) -> str:
-        """The module as PTX, to be saved and run where there is no compiler."""
-        return self._program.module.text
-
-
 class RawKernel:
     """One kernel in CUDA C++; its source must declare it `extern "C"`. Arguments as for `RawModule`.
 
@@ -180,7 +109,8 @@ class RawKernel:
                 raise KernelTypeError(f"args must be a tuple, such as (x, y, n); got a {type(args).__name__}")
             grid3, block3 = _dimensions(grid, "grid"), _dimensions(block, "block")
             self._check_launch(int(shared_mem))
-            launching.current()(self, grid3, block3, tuple(args), int(shared_mem))
+            launch: Any = launching.current()
+            launch(self, grid3, block3, tuple(args), int(shared_mem))
         except Exception as error:
             raise at_the_call(error) from None
 
@@ -188,8 +118,9 @@ class RawKernel:
         limit = self.max_dynamic_shared_size_bytes
         if shared_mem > limit:
             raise LaunchError(
-                f"`{self.name}` is launched with {shared_mem:,} bytes of dynamic shared memory, but may have {limit:,}: "
-                f"set kernel.max_dynamic_shared_size_bytes = {shared_mem} first (at most {MAX_SHARED_BYTES:,})"
+                f"`{self.name}` is launched with {shared_mem:,} bytes of dynamic shared memory, but may have "
+                f"{limit:,}: set kernel.max_dynamic_shared_size_bytes = "
+                f"{shared_mem} first (at most {MAX_SHARED_BYTES:,})"
             )
         if self.kernel.lowered.program.cooperative and not self.enable_cooperative_groups:
             raise LaunchError(
@@ -315,6 +246,79 @@ class RawKernel:
         self._carveout = int(percentage)
 
 
+class RawModule:
+    """A program of kernels in CUDA C++, compiled when the first of them is asked for.
+
+    Args:
+        code: CUDA C++ text (host code in it is passed over), or PTX text.
+        path: a PTX file, instead of `code`.
+        options: the compiler's options, a tuple such as ("-std=c++17", "-DTILE=16", "-Iinclude").
+        backend: "nvrtc" or "nvcc"; both compile with NVRTC here.
+        translate_cucomplex, jitify: accepted; what they are for compiles without them.
+        enable_cooperative_groups: kernels may wait for the whole grid.
+        name_expressions: C++ names of the kernels wanted, for templates and for kernels without extern "C", such as
+            ["scale<float>", "scale<double>"]; `get_function` takes them as they are written here.
+    """
+
+    _kernel_class = RawKernel
+
+    def __init__(
+        self,
+        code: str | None = None,
+        *,
+        path: str | os.PathLike[str] | None = None,
+        options: tuple[str, ...] = (),
+        backend: str = "nvrtc",
+        translate_cucomplex: bool = False,
+        enable_cooperative_groups: bool = False,
+        name_expressions: Sequence[str] | None = None,
+        jitify: bool | None = None,
+    ):
+        if (code is None) == (path is None):
+            raise KernelTypeError("RawModule takes either code=, the text of a program, or path=, a PTX file")
+        if name_expressions is not None and code is None:
+            raise KernelTypeError("name_expressions are for CUDA C++ code: the kernels of PTX have the names it gives")
+        _check_options(options)
+        _check_backend(backend)
+        self.code = code
+        self.file_path = os.fspath(path) if path is not None else None
+        self.options = options
+        self.backend = backend
+        self.translate_cucomplex = translate_cucomplex
+        self.enable_cooperative_groups = enable_cooperative_groups
+        self.name_expressions = tuple(name_expressions) if name_expressions is not None else None
+        self.jitify = bool(jitify)
+        self._program = _Program(code, self.file_path, options, self.name_expressions or (), _place_of(code))
+
+    def get_function(self, name: str) -> RawKernel:
+        """A kernel by its name, or by a name expression as it was given.
+
+        Raises LaunchError when there is none, and what compiling the module raises.
+        """
+        try:
+            return self._kernel_class._of(self, name)
+        except Exception as error:
+            raise at_the_call(error) from None
+
+    def get_global(self, name: str) -> np.ndarray:
+        """The memory of a `__device__` or `__constant__` variable, uint8 (nbytes,): what is written to it, kernels see.
+
+        `module.get_global("coef").view(np.float32)[:] = 1, 2, 3` sets a constant array.
+        """
+        return self._program.variable(name)
+
+    def compile(self, log_stream: TextIO | None = None) -> None:
+        """Compile now. `log_stream` gets what the compiler says."""
+        log = self._program.compile()
+        if log_stream is not None:
+            log_stream.write(log)
+
+    @property
+    def ptx(self) -> str:
+        """The module as PTX, to be saved and run where there is no compiler."""
+        return self._program.module.text
+
+
 class _Program:
     """What a module compiles to. Compiled when it is first needed, once."""
 
@@ -404,7 +408,7 @@ class _Program:
             file, line = self.place_of_kernel(name)
             what = "is a template" if kernel.template else "has a C++ name"
             raise LaunchError(f"the kernel `{name}` {what}: {advice}", file=file, line=line)
-        known = ", ".join(self.module.kernels)
+        known = ", ".join([k.name for k in self._signatures] or self.module.kernels)
         raise LaunchError(f"there is no kernel {name!r}; there is: {known or 'none'}", file=self.file)
 
 
@@ -511,17 +515,14 @@ def _check_backend(backend: str) -> None:
 def _dimensions(value: Any, what: str) -> tuple[int, int, int]:
     """A grid or block as CuPy takes it: a tuple of one to three ints; 0 counts as 1."""
     if not isinstance(value, tuple) or not 1 <= len(value) <= 3:
-        raise LaunchError(f"the {what} must be a tuple of one to three ints, such as ({_number(value)},); got {value!r}")
+        example = value if isinstance(value, int) else 256
+        raise LaunchError(f"the {what} must be a tuple of one to three ints, such as ({example},); got {value!r}")
     for item in value:
         if isinstance(item, bool) or not isinstance(item, int | np.integer):
             hint = " (use // for a whole number of blocks)" if isinstance(item, float) else ""
             raise LaunchError(f"the {what} must be made of ints; got {value!r}{hint}")
     x, y, z = (*(max(1, int(item)) for item in value), 1, 1)[:3]
     return x, y, z
-
-
-def _number(value: Any) -> str:
-    return str(value) if isinstance(value, int) else "256"
 
 
 _OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep

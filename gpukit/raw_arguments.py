@@ -56,7 +56,9 @@ def fit(
 class _Argument:
     """One parameter, and what is passed for it."""
 
-    def __init__(self, kernel: str, parameter: Parameter, variable: Variable, position: int, place: tuple[str, int | None]):
+    def __init__(
+        self, kernel: str, parameter: Parameter, variable: Variable, position: int, place: tuple[str, int | None]
+    ):
         self.kernel = kernel
         self.parameter = parameter
         self.variable = variable
@@ -68,10 +70,10 @@ class _Argument:
         array = as_numpy(value)
         if self.parameter.pointer or (array is not None and self._may_point_to(array)):
             return self._pointer(value, array)
-        if array is not None and array.size != 1:
+        if array is not None and (array.size != 1 or type(value) is not np.ndarray):
             self._refuse(f"is an array of shape {array.shape}", "which is no pointer")
         if array is not None:
-            value = array.reshape(())[()]
+            value = array.reshape(())[()]  # as CuPy passes a NumPy array of one element
         dtype = self._dtype()
         if dtype is None or isinstance(value, np.void):
             return self._structure(value)
@@ -99,7 +101,8 @@ class _Argument:
             return
         dtype, count = pointed
         have = array.dtype.itemsize
-        same = have == dtype.itemsize or (array.dtype.kind == "c" and have in (2 * dtype.itemsize, count * dtype.itemsize))
+        pairs = array.dtype.kind == "c" and have in (2 * dtype.itemsize, count * dtype.itemsize)
+        same = have == dtype.itemsize or pairs
         if not same and dtype.itemsize != 1:
             self._refuse(f"is an array of {array.dtype}", f"pass one of {dtype}")
 

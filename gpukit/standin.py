@@ -1,5 +1,5 @@
-"""Standing in for numba.cuda: `with stand_in():` makes `numba.cuda` and `numba_cuda_mlir.cuda` mean the facade until
-the block ends, whatever is installed."""
+"""Standing in for numba.cuda and CuPy: `with stand_in():` makes `numba.cuda` and `numba_cuda_mlir.cuda` mean the
+facade, and `cupy` and `cupyx` gpukit's own, until the block ends, whatever is installed."""
 
 from __future__ import annotations
 import __future__
@@ -65,12 +65,25 @@ _SUBSTITUTES = {
     ".np.numpy_support": "gpukit.cuda.types",
     ".types": "gpukit.cuda.types",
 }
+_CUPY = {
+    "": "gpukit.cupy",
+    ".cuda": "gpukit.cupy.cuda",
+    ".cuda.nvtx": "gpukit.cupy.cuda.nvtx",
+    ".cuda.profiler": "gpukit.cupy.cuda.profiler",
+    ".cuda.runtime": "gpukit.cupy.cuda.runtime",
+    ".fft": "gpukit.cupy.fft",
+    ".linalg": "gpukit.cupy.linalg",
+    ".random": "gpukit.cupy.random",
+    ".testing": "gpukit.cupy.testing",
+}
+_CUPYX = {"": "gpukit.cupyx", ".profiler": "gpukit.cupyx.profiler"}
 _ROOTS = ("numba.cuda", "numba_cuda_mlir.cuda")
+_CUPY_ROOTS = ("cupy", "cupyx")
 _PARENTS = ("numba", "numba_cuda_mlir")
 
 
 class _Guard(importlib.abc.MetaPathFinder):
-    """Watches imports: gives a freshly imported numba its `cuda`, and refuses what the facade lacks of numba.cuda."""
+    """Watches imports: gives a freshly imported numba its `cuda`, and refuses what numba.cuda and CuPy lack here."""
 
     def __init__(self, facade: python_types.ModuleType):
         self._facade = facade
@@ -85,6 +98,10 @@ class _Guard(importlib.abc.MetaPathFinder):
                     name=name,
                 )
             return None
+        if name.startswith(tuple(root + "." for root in _CUPY_ROOTS)):
+            raise ModuleNotFoundError(
+                f"{name} is a part of CuPy that the CPU machine does not have: use NumPy or SciPy for it", name=name
+            )
         if name != "numba" or self._busy:
             return None
         self._busy = True
@@ -138,7 +155,8 @@ class _Substitute(importlib.abc.Loader):
 
 @contextlib.contextmanager
 def stand_in() -> Iterator[python_types.ModuleType]:
-    """The facade in place of `numba.cuda` and `numba_cuda_mlir.cuda` for the duration; yields it.
+    """The facade in place of `numba.cuda` and `numba_cuda_mlir.cuda`, and gpukit's CuPy in place of `cupy` and `cupyx`,
+    for the duration; yields the facade.
 
     Modules that were there before come back afterwards; modules imported inside keep the facade they were given.
     """
@@ -148,6 +166,8 @@ def stand_in() -> Iterator[python_types.ModuleType]:
     numba_cuda = vars(had_numba).get("cuda", _missing) if had_numba else _missing
     for root in _ROOTS:
         _install(root, _STANDINS)
+    _install("cupy", _CUPY)
+    _install("cupyx", _CUPYX)
     mlir = _package("numba_cuda_mlir")
     mlir.cuda, mlir.types = facade, facade.types  # type: ignore[attr-defined]
     sys.modules["numba_cuda_mlir"] = mlir
@@ -178,7 +198,7 @@ def stand_in() -> Iterator[python_types.ModuleType]:
 
 @contextlib.contextmanager
 def real_numba_cuda() -> Iterator[None]:
-    """numba.cuda itself for the duration, inside `stand_in` too: its compiler imports parts of itself while it works."""
+    """numba.cuda itself for the duration, inside `stand_in` too: its compiler imports parts of itself as it works."""
     active = _active[-1] if _active else None
     if active is None or active.aside:
         yield
@@ -254,7 +274,9 @@ def _exchange(modules: dict[str, python_types.ModuleType]) -> dict[str, python_t
 
 
 def _is_replaced(name: str) -> bool:
-    return name in _ROOTS or name == "numba_cuda_mlir" or name.startswith(("numba.cuda.", "numba_cuda_mlir."))
+    return name in (*_ROOTS, *_CUPY_ROOTS, "numba_cuda_mlir") or name.startswith(
+        ("numba.cuda.", "numba_cuda_mlir.", "cupy.", "cupyx.")
+    )
 
 
 def _package(name: str) -> python_types.ModuleType:

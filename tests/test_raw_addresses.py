@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+import tracemalloc
+
 import numpy as np
 import pytest
 
@@ -23,6 +26,7 @@ from gpukit.machine.program import (
     Barrier,
     BasicBlock,
     Branch,
+    Call,
     Const,
     Exit,
     Fence,
@@ -31,6 +35,7 @@ from gpukit.machine.program import (
     Load,
     Program,
     Register,
+    Return,
     Root,
     SourceLine,
     Special,
@@ -504,6 +509,32 @@ def test_constant_loads_are_counted_apart():
     assert not hazards
 
 
+# --- what the assembler makes of accesses ----------------------------------------------------------------------------
+
+
+def test_counts_follow_the_requests_of_the_hardware_and_values_do_not():
+    sketch = Sketch()
+    x, out = np.arange(160, dtype=np.float32), np.zeros(32, np.float32)
+    source, target, tid = sketch.pointer(x), sketch.pointer(out), sketch.thread()
+    where = sketch.offset(source, tid, 16)
+    parts = tuple(sketch.register(F32) for _ in range(4))
+    # Of a vector only elements 1 and 2 are used; and two neighbours are fetched at once.
+    sketch.emit(Load(parts, Address(where), GLOBAL, F32, 0, 0, requests=((4, 4), (8, 4))))
+    one, two = sketch.register(F32), sketch.register(F32)
+    sketch.emit(Load((one,), Address(where), GLOBAL, F32, 0, 0, requests=((0, 8),)))
+    sketch.emit(Load((two,), Address(where, offset=4), GLOBAL, F32, 0, 0, requests=()))
+    total = sketch.alu(F32, "({0} + {1} + {2} + {3})", parts[1], parts[2], one, two)
+    sketch.emit(Store((total,), Address(sketch.offset(target, tid, 4)), GLOBAL, F32, 0, 1))
+    near = sketch.offset(const(SHARED_BASE), tid, 16)
+    for value, offset, requests in ((one, 0, ((0, 16),)), (two, 4, ()), (total, 8, ())):
+        sketch.emit(Store((value,), Address(near, offset=offset), SHARED, F32, 0, None, requests=requests))
+    counters, _ = sketch.run(32, shared=512)
+    assert out.tolist() == [4 * 4 * t + 1 + 2 + 0 + 1 for t in range(32)]
+    assert (counters["global_load_requests"], counters["global_load_sectors"]) == (3, 3 * 16)
+    assert counters["global_load_bytes"] == 32 * (4 + 4 + 8)
+    assert (counters["shared_store_requests"], counters["shared_store_wavefronts"]) == (1, 4)
+
+
 # --- atomics -------------------------------------------------------------------------------------------------------
 
 
@@ -844,3 +875,56 @@ def test_a_warp_that_is_not_full_counts_as_a_whole_one():
     sketch = Sketch()
     bar(sketch, named(1), 64)
     assert [kind for kind, _ in sketch.run(48)[1]] == ["launch_config"]
+
+
+# --- recursion -----------------------------------------------------------------------------------------------------
+
+
+def sum_by_recursion(depths: np.ndarray, n_saved: int) -> tuple[Sketch, np.ndarray]:
+    """f(n) = n + f(n - 1), with `n_saved` registers that must survive the call."""
+    sketch = Sketch()
+    out = np.zeros(depths.size, np.int64)
+    source, target = sketch.pointer(depths), sketch.pointer(out)
+    where = sketch.alu(I64, "({0} + {1} * np.int64(64))", sketch.thread(), sketch.special("ctaid.x"))
+    argument, result = sketch.register(), sketch.register()
+    sketch.emit(Load((argument,), Address(sketch.offset(source, where, 8)), GLOBAL, I64, 0, 0))
+    at_out = sketch.offset(target, where, 8)
+    base, recurse, after, finish = 2, 3, 4, 5
+    sketch.blocks[0].end = Call(1, finish, (), 0)
+    sketch.block()  # 1: the function
+    nothing = sketch.alu(BOOL, "({0} == 0)", argument)
+    sketch.blocks[1].end = Branch(nothing, base, recurse, 0)
+    sketch.block()
+    sketch.emit(Alu(result, (const(0),), "{0}", 0))
+    sketch.blocks[base].end = Return()
+    sketch.block()
+    saved = [sketch.alu(I64, f"({{0}} + np.int64({i}))", argument) for i in range(n_saved)]
+    sketch.emit(Alu(argument, (argument,), "({0} - np.int64(1))", 0))
+    sketch.blocks[recurse].end = Call(1, after, tuple(saved), 0)
+    sketch.block()
+    for i, register in enumerate(saved):
+        sketch.emit(Alu(result, (result, register), f"({{0}} + {{1}} - np.int64({i}))", 0))
+    sketch.blocks[after].end = Return()
+    sketch.block()
+    sketch.emit(Store((result,), Address(at_out), GLOBAL, I64, 0, 1))
+    return sketch, out
+
+
+def test_a_deep_recursion_with_hundreds_of_registers():
+    depths = np.array([500 - 3 * (t % 4) for t in range(64)])
+    sketch, out = sum_by_recursion(depths, 300)
+    start = time.process_time()
+    sketch.run(64)
+    assert time.process_time() - start < 20  # 3 s on a quiet computer
+    assert out.tolist() == [300 * n * (n + 1) // 2 for n in depths.tolist()]
+
+
+def test_recursion_of_many_threads_stays_within_bounds():
+    depths = np.array([t % 5 for t in range(64 * 200)])
+    sketch, out = sum_by_recursion(depths, 300)
+    tracemalloc.start()
+    sketch.run(64, blocks=200)
+    most = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert out.tolist() == [300 * n * (n + 1) // 2 for n in depths.tolist()]
+    assert most < 1 << 29

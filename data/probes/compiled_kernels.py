@@ -207,7 +207,8 @@ def record(folder: Path, out: Path) -> None:
     metrics = METRICS | known(MORE_METRICS)
     table = out / "counters.csv"
     ncu = ["ncu", "--clock-control", "none", "--csv", "--log-file", str(table), "--metrics", ",".join(metrics.values())]
-    subprocess.run([*ncu, *run], check=True, stdout=subprocess.DEVNULL)
+    if subprocess.run([*ncu, *run], stdout=subprocess.DEVNULL).returncode:
+        sys.exit(f"Nsight Compute stopped; the outputs are in {out}; it says: {table.read_text()[-2000:]}")
     failed = json.loads((out / "failed.json").read_text())
     facts, launches = listed(folder)
     names = [(entry["name"], entry["kernel"]) for entry, _ in launches if entry["name"] not in failed]

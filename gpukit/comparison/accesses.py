@@ -23,6 +23,7 @@ from gpukit.machine.program import (
     GridSync,
     Load,
     Operand,
+    Special,
     Store,
 )
 
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 
 BRANCHES, BARRIERS = "branches", "barriers"
 Access = Load | Store | Atomic
+_CHANGING = ("clock", "activemask")  # special registers that differ from one reading to the next
 Line = tuple[str, int]  # file, number
 
 
@@ -260,9 +262,14 @@ class _EqualAccesses:
             if isinstance(op, Alu):
                 sources = [self._expression(operand, current) for operand in op.src]
                 made = self._number(op.code, *(part for part, _ in sources))
-                current[op.dst] = made
-                if self._writes[op.dst] == 1 and all(lasting for _, lasting in sources):
-                    self._lasting[op.dst] = made
+                lasts = all(lasting for _, lasting in sources)
+            elif isinstance(op, Special) and op.name not in _CHANGING:
+                made, lasts = self._number(op.name), True
+            else:
+                continue
+            current[op.dst] = made
+            if lasts and self._writes[op.dst] == 1:
+                self._lasting[op.dst] = made
 
     def _expression(self, operand: Operand, current: dict[int, int]) -> tuple[int, bool]:
         """(what an operand is, whether it is that wherever it is read)."""

@@ -5,7 +5,12 @@ What device code can use is given, by NVRTC's own functions or by libcu++; what 
 
 from __future__ import annotations
 
-_MATH_FUNCTIONS = """
+
+def _words(text: str) -> list[str]:
+    return text.split()
+
+
+_MATH_FUNCTIONS = _words("""
 abs acos acosh asin asinh atan atan2 atanh cbrt ceil copysign cos cosh erf erfc exp exp2 expm1 fabs fdim floor fma fmax
 fmin fmod frexp hypot ilogb isfinite isinf isnan ldexp lgamma llrint llround log log10 log1p log2 logb lrint lround modf
 nearbyint nextafter pow remainder remquo rint round scalbln scalbn signbit sin sinh sqrt tan tanh tgamma trunc
@@ -13,7 +18,7 @@ acosf acoshf asinf asinhf atanf atan2f atanhf cbrtf ceilf copysignf cosf coshf e
 floorf fmaf fmaxf fminf fmodf frexpf hypotf ilogbf ldexpf lgammaf llrintf llroundf logf log10f log1pf log2f logbf lrintf
 lroundf modff nearbyintf nextafterf powf remainderf remquof rintf roundf scalblnf scalbnf sinf sinhf sqrtf tanf tanhf
 tgammaf truncf
-""".split()
+""")
 
 _MATH_CONSTANTS = {
     "M_E": "2.7182818284590452354",
@@ -82,18 +87,18 @@ _SAME = {
 }
 
 # Large ones that libcu++ has under another name: worth their second only where `std` is used.
-_LARGE = """
-algorithm array atomic bit complex concepts functional initializer_list iterator limits numeric optional ratio span tuple
-type_traits utility variant
-""".split()
+_LARGE = _words("""
+algorithm array atomic bit complex concepts functional initializer_list iterator limits numeric optional ratio span
+tuple type_traits utility variant
+""")
 
 # What only host code uses.
-_EMPTY = """
-any bitset cctype cerrno chrono condition_variable csignal cstdarg cuda_profiler_api.h cxxabi.h deque errno.h exception
-execution filesystem forward_list fstream future getopt.h iomanip ios iosfwd iostream istream list locale map memory mpi.h
-mutex new omp.h ostream pthread.h queue random ranges regex set signal.h sstream stack stdarg.h stdbool.h stdexcept string
-string_view sys/stat.h sys/time.h sys/types.h system_error thread typeinfo unistd.h unordered_map unordered_set vector
-windows.h ctype.h cuda.h
+_EMPTY = _words("""
+any bitset cctype cerrno chrono condition_variable csignal cstdarg cuda_profiler_api.h cxxabi.h deque errno.h
+exception execution filesystem forward_list fstream future getopt.h iomanip ios iosfwd iostream istream list locale
+map memory mpi.h mutex new omp.h ostream pthread.h queue random ranges regex set signal.h sstream stack stdarg.h
+stdbool.h stdexcept string string_view sys/stat.h sys/time.h sys/types.h system_error thread typeinfo unistd.h
+unordered_map unordered_set vector windows.h ctype.h cuda.h
 cublas.h cublas_v2.h cublasLt.h cudnn.h cufft.h curand.h cusolverDn.h cusparse.h nvToolsExt.h nvtx3/nvToolsExt.h
 nvtx3/nvtx3.hpp nvrtc.h
 exception.h helper_cuda.h helper_functions.h helper_image.h helper_string.h helper_timer.h
@@ -105,14 +110,34 @@ thrust/set_operations.h thrust/sort.h thrust/transform.h thrust/transform_reduce
 thrust/unique.h thrust/universal_vector.h
 cub/device/device_histogram.cuh cub/device/device_radix_sort.cuh cub/device/device_reduce.cuh cub/device/device_scan.cuh
 cub/device/device_select.cuh
-""".split()
+""")
+
+
+# CUDA 12's libcu++ has no <algorithm>: of it, what kernels use.
+_OLD = {
+    "algorithm": """
+namespace std {
+template <class T> __host__ __device__ constexpr const T& min(const T& a, const T& b) { return b < a ? b : a; }
+template <class T> __host__ __device__ constexpr const T& max(const T& a, const T& b) { return a < b ? b : a; }
+template <class T> __host__ __device__ constexpr void swap(T& a, T& b) { T c = a; a = b; b = c; }
+}
+"""
+}
+
+
+def _from_libcuxx(name: str) -> str:
+    header = f"cuda/std/{name}"
+    found = f"#include <{header}>\nnamespace std {{ using namespace cuda::std; }}\n"
+    return f"#if __has_include(<{header}>)\n{found}#else{_OLD[name]}#endif\n" if name in _OLD else found
 
 
 def stand_ins(uses_std: bool) -> dict[str, str]:
     """Name -> text of the headers to hand to NVRTC. `uses_std`: whether device code may use the namespace `std`."""
     texts = dict(_SMALL)
     for name in _LARGE:
-        texts[name] = f"#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n" if uses_std else ""
+        texts[name] = (
+            f"#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n" if uses_std else ""
+        )
     texts |= {name: f"#include <{target}>\n" for name, target in _SAME.items()}
     texts |= dict.fromkeys(_EMPTY, "")
     return {name: "#pragma once\n" + text for name, text in texts.items()}

@@ -20,8 +20,11 @@ _BEHIND_PARAMETERS = {"noexcept", "const", "volatile", "override", "final", "try
 
 @dataclass(eq=False, slots=True)
 class Region:
-    """A declaration of the host: characters `start` to `end`, lines `first` to `last`. `constexpr` is where that word stands, None if it is no constexpr function.
-    `rejected`: it is a function, which NVRTC rejects for sure."""
+    """A declaration of the host: characters `start` to `end`, lines `first` to `last`.
+
+    `constexpr` is where that word stands, None if it is no constexpr function. `rejected`: it is a function, which
+    NVRTC rejects for sure. `error` is why NVRTC rejects it, once that is known.
+    """
 
     start: int
     end: int
@@ -30,7 +33,7 @@ class Region:
     name: str
     constexpr: int | None = None
     rejected: bool = False
-    error: str = ""  # why NVRTC rejects it
+    error: str = ""
 
 
 @dataclass

@@ -72,7 +72,7 @@ def _python_function(kernel: Any) -> python_types.FunctionType | None:
 
 
 class _Names:
-    """Gives names numba's meaning, for one kernel and all it calls. Each function is made once, so that recursion ends."""
+    """Gives names numba's meaning, for one kernel and all it calls. Each function is made once: recursion ends."""
 
     def __init__(self) -> None:
         self._made: dict[int, Any] = {}
@@ -126,11 +126,9 @@ class _Names:
         tree = copy.deepcopy(source.tree)
         tree.decorator_list, tree.returns = [], None
         arguments = tree.args
-        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs):
+        starred = [argument for argument in (arguments.vararg, arguments.kwarg) if argument is not None]
+        for argument in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred):
             argument.annotation = None
-        for argument in (arguments.vararg, arguments.kwarg):
-            if argument is not None:
-                argument.annotation = None
         arguments.defaults, arguments.kw_defaults = [], [None] * len(arguments.kwonlyargs)
         if tree.name == "<lambda>":
             tree.name = "lambda_"

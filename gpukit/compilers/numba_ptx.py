@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import enum
 import functools
+import importlib
 import inspect
 import linecache
 import os
@@ -26,7 +27,7 @@ import numpy as np
 from gpukit.compilers import toolkit
 from gpukit.compilers.numba_names import function_of, options_of
 from gpukit.errors import GpukitError, InternalError, KernelTypeError, LaunchError, UnsupportedFeature
-from gpukit.machine.frontends import ptx
+from gpukit.machine.frontends import ptx as ptx_frontend
 from gpukit.machine.frontends import python as python_frontend
 from gpukit.memory_views import as_numpy, whole
 from gpukit.standin import real_numba_cuda
@@ -130,9 +131,9 @@ class CompiledKernel:
     ptx: NumbaPtx
 
     @functools.cached_property
-    def kernel(self) -> ptx.Kernel:
+    def kernel(self) -> ptx_frontend.Kernel:
         """The kernel as the PTX front end has it."""
-        module = ptx.load(self.ptx.text, self.ptx.file, _sources(self.ptx))
+        module = ptx_frontend.load(self.ptx.text, self.ptx.file, _sources(self.ptx))
         return module.kernel(self.ptx.entry, self.ptx.names(), self.ptx.name)
 
     @property
@@ -211,7 +212,7 @@ def _plain(value: Any) -> Any:
 
 def _slots(kind: Any, argument: int, path: tuple[int, ...] = ()) -> Iterator[Slot]:
     """The parameters that an argument of this numba type becomes, in order."""
-    from numba.cuda import types
+    types: Any = importlib.import_module("numba.cuda.types")
 
     def slot(part: str, dtype: Any = _WORD, axis: int = 0) -> Slot:
         return Slot(argument, path, part, np.dtype(dtype), axis)
@@ -258,7 +259,7 @@ def _part(slot: Slot, values: Sequence[Any]) -> Any:
         return slot.dtype.type(0)
     if slot.part == RECORD:
         inner = getattr(value, "__gpukit_array__", value)  # a record of the host's is copied, as numba copies it
-        return ptx.Array(inner if isinstance(inner, np.ndarray) else np.array(inner))
+        return ptx_frontend.Array(inner if isinstance(inner, np.ndarray) else np.array(inner))
     if slot.part in (VALUE, REAL, IMAG):
         if isinstance(value, np.datetime64 | np.timedelta64):
             value = value.view(np.int64)
@@ -267,7 +268,7 @@ def _part(slot: Slot, values: Sequence[Any]) -> Any:
     assert array is not None
     if slot.part == DATA:
         outside = array is not value or not array.flags.forc  # a device array, or a broadcast one
-        return ptx.Array(array, whole(array) if outside else None)
+        return ptx_frontend.Array(array, whole(array) if outside else None)
     if slot.part in (SHAPE, STRIDE):
         return np.int64((array.shape if slot.part == SHAPE else array.strides)[slot.axis])
     return np.int64(getattr(array, slot.part))
@@ -315,8 +316,7 @@ def _pretended_device() -> Iterator[None]:
 
 
 def _compile(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, Any]) -> NumbaPtx:
-    from numba.cuda import types
-
+    types: Any = importlib.import_module("numba.cuda.types")
     code = function.__code__
     slots = tuple(slot for i, kind in enumerate(kinds) for slot in _slots(kind, i))
     signature = kinds
@@ -344,7 +344,10 @@ def _compile(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, 
     )
 
 
-_PLACES = (re.compile(r" at (?P<file>[^\n]+?) \((?P<line>\d+)\)"), re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'))
+_PLACES = (
+    re.compile(r" at (?P<file>[^\n]+?) \((?P<line>\d+)\)"),
+    re.compile(r'File "(?P<file>[^"]+)", line (?P<line>\d+)'),
+)
 _NOISE = re.compile(r"Failed in \w+ mode pipeline|During: |\s*$|-{5,}")
 
 

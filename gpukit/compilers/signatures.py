@@ -139,9 +139,7 @@ class _Reader:
     ) -> None:
         found = tuple(_parameter(part) for part in _split(self._items[opening + 1 : close - 1]))
         full = "::".join((*namespaces, self._items[name].text))
-        is_c = c_names or any(
-            before[i : i + 2] == ["extern", '"C"'] for i in range(len(before))
-        )
+        is_c = c_names or any(before[i : i + 2] == ["extern", '"C"'] for i in range(len(before)))
         line = self._code.count("\n", 0, self._items[name].start) + 1
         kernel = Signature(full, tuple(p for p in found if p is not None), "template" in before, is_c, line)
         key = (full, tuple(p.type for p in kernel.parameters))

@@ -74,7 +74,7 @@ class ndarray(np.ndarray):
         order: Any = "C",
     ) -> ndarray:
         buffer = memptr.bytes() if memptr is not None else None
-        made = super().__new__(cls, shape, dtype, buffer, 0, strides, order)  # type: ignore[arg-type]
+        made = super().__new__(cls, shape, dtype, buffer, 0, strides, order)
         if memptr is None and made.size:
             made.view(np.ndarray).ravel(order="K").view(np.uint8)[:] = POISON_BYTE
         return made

@@ -170,11 +170,11 @@ class MemoryAccess(Addressing):
     # --- counts ------------------------------------------------------------------------------------------------
 
     def _count(self, slot: int, spot: Spot) -> None:
-        op, width, lanes, space = self.compiled.access[slot], self._widths[slot], spot.lanes, spot.space
+        op, lanes, space = self.compiled.access[slot], spot.lanes, spot.space
         count = self.counts.of(slot, space)
-        count.bytes += lanes.n * width
         for shift, nbytes in self._requests[slot]:
             count.requests += lanes.n_warps
+            count.bytes += lanes.n * nbytes
             if space == GLOBAL:
                 count.units += spot.sectors(nbytes, shift)
             elif space == SHARED:

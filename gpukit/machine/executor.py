@@ -35,6 +35,7 @@ from gpukit.machine.program import (
     Load,
     Op,
     Print,
+    Program,
     Store,
     WarpSync,
 )
@@ -46,6 +47,8 @@ from gpukit.machine.waiting import Waiting
 WAVE_LANES = 1 << 16
 # Shared and local memory of a wave stay below this.
 WAVE_BYTES = 1 << 27
+# What the lanes of a wave may save in recursive calls, all together.
+STACK_BYTES = 1 << 29
 # A launch may spend this much on one wave. A step is one memory access of a few lanes, about 10 microseconds. More
 # lanes count as more steps, a block of arithmetic as a tenth, an access whose hazards are looked for as several.
 MAX_STEPS = 1 << 21
@@ -132,9 +135,19 @@ def _waves(launch: Launch, compiled: Compiled, geometry: Geometry) -> Iterator[t
         return
     per_block = launch.shared_bytes + launch.program.static_shared_bytes
     per_block += launch.program.local_bytes * geometry.lanes_per_block
-    size = max(1, min(WAVE_LANES // geometry.lanes_per_block, WAVE_BYTES // max(1, per_block)))
+    stack = _stack_bytes(launch.program) * geometry.lanes_per_block
+    lanes = WAVE_LANES // geometry.lanes_per_block
+    size = max(1, min(lanes, WAVE_BYTES // max(1, per_block), STACK_BYTES // max(1, stack)))
     for first in range(0, geometry.n_blocks, size):
         yield first, min(size, geometry.n_blocks - first)
+
+
+def _stack_bytes(program: Program) -> int:
+    """Bytes that the deepest recursion of one lane may save."""
+    calls = [block.end for block in program.blocks if isinstance(block.end, Call)]
+    saved = {register for call in calls for register in call.save}
+    frame = 8 + sum(program.registers[register].dtype.itemsize for register in saved)
+    return MAX_CALL_DEPTH * frame if calls else 0
 
 
 class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):

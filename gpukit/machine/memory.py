@@ -99,10 +99,13 @@ class GlobalMemory:
         self._pointers: list[tuple[int, int]] = []
         self._next = GLOBAL_BASE
 
-    def allocate(self, array: np.ndarray, owner: np.ndarray | None = None, name: str = "") -> Allocation:
+    def allocate(
+        self, array: np.ndarray, owner: np.ndarray | None = None, name: str = "", base: int | None = None
+    ) -> Allocation:
         """The allocation that holds `array`: its own, or that of `owner` when it is a slice of a device array.
 
-        An array that lies inside memory already allocated (passed twice, say) gets that allocation.
+        An array that lies inside memory already allocated (passed twice, say) gets that allocation. `base` is the
+        virtual address of the first byte, where the caller gives addresses (see `addresses`).
         """
         root = array if owner is None else owner
         start = root.__array_interface__["data"][0]
@@ -110,11 +113,12 @@ class GlobalMemory:
             if root.nbytes and low <= start and start + root.nbytes <= high:
                 return allocation
         allocation = Allocation(
-            name, self._next, flat_bytes(root), root.shape, root.dtype, readonly=not root.flags.writeable
+            name, self._next if base is None else base, flat_bytes(root), root.shape, root.dtype, readonly=not root.flags.writeable
         )
         self.allocations.append(allocation)
         self._pointers.append((start, start + root.nbytes))
-        self._next += -(-max(1, root.nbytes) // ALIGNMENT) * ALIGNMENT + ALIGNMENT
+        if base is None:
+            self._next += -(-max(1, root.nbytes) // ALIGNMENT) * ALIGNMENT + ALIGNMENT
         return allocation
 
     def address_of(self, array: np.ndarray, allocation: Allocation) -> int:

@@ -374,7 +374,7 @@ class Program:
 class Allocation:
     """A stretch of global memory: `data` (uint8, 1-D) is the user's own memory, so a store is seen at once.
 
-    `base` is its virtual address, a multiple of 256.
+    `base` is its virtual address: a multiple of 256, or as far from one as a view is from the start of its array.
     """
 
     name: str
@@ -392,7 +392,11 @@ class Allocation:
 @dataclass
 class Launch:
     """A program with everything one launch adds. `registers`: initial (uniform) values by register number;
-    `allocations`: one per root of space global (None for the others), in the order of Program.roots."""
+    `allocations`: one per root of space global (None for the others), in the order of Program.roots.
+
+    `others`: memory that no root names but a pointer found in memory may reach. `former`: (base, bytes, name) of arrays
+    that a pointer may still point to though they are gone; nothing else has their addresses.
+    """
 
     program: Program
     grid: tuple[int, int, int]
@@ -401,3 +405,5 @@ class Launch:
     allocations: list[Allocation | None]
     shared_bytes: int = 0
     arguments: list[dict] = field(default_factory=list)  # name, dtype, shape of each argument, for the report
+    others: list[Allocation] = field(default_factory=list)
+    former: list[tuple[int, int, str]] = field(default_factory=list)

@@ -244,6 +244,36 @@ def test_corners(case: Case):
     check(case, [LANES] * len(case.operands), corners(case))
 
 
+BY_NAME = {str(case): case for case in CASES if len(case.results) == 1}
+WORDS = (0x80C4A291, 0x7F3B5D6E, 0, ALL)
+
+
+@pytest.mark.parametrize(
+    "selector", [0x3210, 0x0123, 0x7654, 0x5410, 0x7632, 0x6543, 0x4321, 0x0000, 0x2107, 0xBA98, 0x8888, 0xFE10, 0x3031]
+)
+def test_permutation_by_a_literal(selector: int):
+    check(BY_NAME["prmt.b32"], [LANES, LANES, LITERAL], [(a, b, selector) for a in WORDS for b in WORDS])
+
+
+@pytest.mark.parametrize("name", [f"shf.{direction}.{mode}.b32" for direction in "lr" for mode in ("wrap", "clamp")])
+@pytest.mark.parametrize("amount", [0, 1, 13, 31, 32, 33, 64])
+def test_funnel_shift_by_a_literal(name: str, amount: int):
+    check(BY_NAME[name], [LANES, LANES, LITERAL], [(a, b, amount) for a in WORDS for b in WORDS])
+
+
+@pytest.mark.parametrize("kind", ["u32", "s32", "u64", "s64"])
+@pytest.mark.parametrize(
+    "start, length", [(0, 8), (8, 8), (24, 8), (5, 0), (3, 29), (30, 7), (31, 1), (40, 3), (70, 9)]
+)
+def test_field_of_literal_position(kind: str, start: int, length: int):
+    low, high = limits(kind)
+    rows = [(low + (word * 0x100000001 & high - low), start, length) for word in WORDS]
+    check(BY_NAME[f"bfe.{kind}"], [LANES, LITERAL, LITERAL], rows)
+    insert = BY_NAME[f"bfi.b{bits(kind)}"]
+    width = (1 << bits(kind)) - 1
+    check(insert, [LANES, LANES, LITERAL, LITERAL], [(a & width, ~a >> 3 & width, *rest) for a, *rest in rows])
+
+
 # --- what only some operands show ------------------------------------------------------------------------------------
 
 

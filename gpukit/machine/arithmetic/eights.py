@@ -11,6 +11,7 @@ from functools import cache
 import numpy as np
 
 from gpukit.machine.arithmetic import halves
+from gpukit.machine.arithmetic.pieces import in_pieces
 
 CODE = np.dtype(np.uint8)
 _SIGN, _NAN = 0x80, 0x7F
@@ -53,6 +54,7 @@ def encode(name: str, half, relu: bool = False):
     return np.where(code < _SIGN, code, CODE.type(0))[()] if relu else code
 
 
+@in_pieces
 def encode_float32(name: str, value, relu: bool = False):
     """Codes (uint8) of float32 numbers."""
     return encode(name, halves.to_odd(value, halves.FLOAT16).view(halves.BITS), relu)

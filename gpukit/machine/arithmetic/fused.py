@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from gpukit.machine.arithmetic.elementwise import vector
+from gpukit.machine.arithmetic.pieces import in_pieces
 
 _FLOAT64 = np.dtype(np.float64)
 _LOWEST = np.int64(-(1 << 63))
@@ -31,6 +32,7 @@ def narrow(dtype: np.dtype, careful: Callable) -> Callable:
     above = np.int64(63 - (51 - info.nmant))  # shifts the highest bit that `dtype` drops to the top
     normal = info.smallest_normal
 
+    @in_pieces
     def fma(x, y, z):
         total = np.add(np.multiply(x, y, dtype=_FLOAT64), z, dtype=_FLOAT64)
         result = total.astype(dtype)
@@ -55,6 +57,7 @@ def double(careful: Callable) -> Callable:
     """
     repaired = _repair(careful)
 
+    @in_pieces
     def fma(x, y, z):
         p = x * y
         x1, y1 = _SPLIT * x, _SPLIT * y

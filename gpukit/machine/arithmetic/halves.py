@@ -16,6 +16,7 @@ import numpy as np
 
 from gpukit.machine.arithmetic import rounding
 from gpukit.machine.arithmetic.elementwise import vector
+from gpukit.machine.arithmetic.pieces import in_pieces
 
 BITS, PAIR = np.dtype(np.uint16), np.dtype(np.uint32)
 FLOAT16, FLOAT32, FLOAT64 = np.dtype(np.float16), np.dtype(np.float32), np.dtype(np.float64)
@@ -78,10 +79,9 @@ class _Float16(Half):
         return bits.view(FLOAT16).astype(FLOAT32)
 
     def rounded(self, value, mode: str = "rn"):
-        nearest = mode == "rn"
-        result = value.astype(FLOAT16) if nearest else rounding.convert(value.dtype, FLOAT16, mode)(value)
-        return self.canonical(result.view(BITS))
+        return self.canonical(cast(value, FLOAT16, mode).view(BITS))
 
+    @in_pieces
     def fma(self, x, y, z):
         # What a float64 sum loses never decides how 11 bits are rounded: where the exact sum needs more than 53 bits,
         # it overflows or lies nowhere near the middle between two float16.
@@ -113,6 +113,7 @@ class _BFloat16(Half):
         result = ((bits + up) >> _UPPER).astype(BITS)
         return np.where(nan, NAN, result)[()] if nan.any() else result
 
+    @in_pieces
     def fma(self, x, y, z):
         x, y, z = (self.widen(bits).astype(FLOAT64) for bits in (x, y, z))
         product = x * y  # exact
@@ -125,6 +126,24 @@ F16: Half = _Float16("f16", 0x7C00, 0x3C00)
 BF16: Half = _BFloat16("bf16", 0x7F80, 0x3F80)
 
 
+def cast(value, dtype: np.dtype, mode: str = "rn"):
+    """Numbers of any integer or float type as float16, float32 or float64, rounded once by `mode`."""
+    if mode == "rn" or value.dtype == dtype:
+        return value.astype(dtype)
+    if value.dtype.kind in "iu":
+        return in_pieces(rounding.convert(value.dtype, dtype, mode))(value)
+    nearest = value.astype(dtype)
+    back = nearest.astype(value.dtype)
+    # As integers, neighbours are one apart.
+    bits = nearest.view(f"u{dtype.itemsize}")
+    if mode == "rz":
+        return (bits - (np.abs(back) > np.abs(value))).view(dtype)
+    wrong = back < value if mode == "ru" else back > value
+    away = np.signbit(value) == (mode == "rd")
+    return (bits + (wrong & away) - (wrong & ~away)).view(dtype)
+
+
+@in_pieces
 def to_odd(total, dtype: np.dtype, lost=None):
     """A sum whose exact value is total + lost (lost: none, or what rounding the sum to `total` left over), rounded to
     odd as the narrower `dtype`: toward zero, and the last bit set where that changed it. Rounding this once more, to at
@@ -137,7 +156,6 @@ def to_odd(total, dtype: np.dtype, lost=None):
         away |= ~inexact & (lost * np.sign(total) < 0)
         inexact |= lost != 0
     inexact &= np.isfinite(total)
-    # As integers, neighbours are one apart.
     bits = nearest.view(f"u{dtype.itemsize}")
     return ((bits - (away & inexact)) | inexact).view(dtype)
 
@@ -158,6 +176,7 @@ def _integer_to_odd(value):
 def packed(function: Callable) -> Callable:
     """A function over uint16 bits as one over pairs of them in uint32: it does both halves."""
 
+    @in_pieces
     @vector
     def pairwise(*pairs):
         return function(*(np.ascontiguousarray(pair).view(BITS) for pair in pairs)).view(PAIR)

@@ -7,11 +7,11 @@ from functools import wraps
 
 import numpy as np
 
-PIECE = 8192
+PIECE = 4096
 
 
 def in_pieces(function: Callable) -> Callable:
-    """An elementwise function of several steps, applied to 8,192 elements at a time.
+    """An elementwise function of several steps, applied to 4,096 elements at a time.
 
     Its temporaries then stay in the cache and are small enough for the allocator to keep: those of a whole wave are
     fetched from the system and given back at every step, which costs up to ten times the arithmetic.

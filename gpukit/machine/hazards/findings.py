@@ -13,6 +13,8 @@ from gpukit.machine.counters import Work
 from gpukit.machine.hazards.ledger import NOTE, Hazard, Names, sorted_hazards
 from gpukit.machine.lanes import WARP_SIZE, Geometry
 from gpukit.machine.program import (
+    GENERIC,
+    GLOBAL,
     SHARED,
     Branch,
     Call,
@@ -132,7 +134,7 @@ class _Finder:
         self, line: int, way: str, requests: Number, sectors: Number, nbytes: Number, ideal: float
     ) -> Hazard:
         ops = self._moves(line, way)
-        width = min((op.dtype.itemsize for op in ops), default=4)
+        width = min((op.dtype.itemsize * len(op.dst if isinstance(op, Load) else op.src) for op in ops), default=4)
         array = self._arrays(line, way)
         lanes = nbytes / requests / width
         each, best = sectors / requests, ideal / requests
@@ -196,7 +198,7 @@ class _Finder:
     def _moves(self, line: int, way: str) -> list[Load | Store]:
         """Loads or stores (`way`: "load", "store" or "load and store") of a line that may go to global memory."""
         kinds = tuple(kind for kind in (Load, Store) if kind.__name__.lower() in way)
-        return [op for op in self._accesses(line) if op.space != SHARED and isinstance(op, kinds)]
+        return [op for op in self._accesses(line) if op.space in (GLOBAL, GENERIC) and isinstance(op, kinds)]
 
     def _accesses(self, line: int) -> list[Load | Store]:
         return [

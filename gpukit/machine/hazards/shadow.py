@@ -131,19 +131,27 @@ class LastTwo:
     def put(self, unit: np.ndarray, now: np.ndarray, time: int, order: Order) -> None:
         """Record accesses `now` (one stamp per lane) of granules `unit` at instruction number `time`."""
         before = self.first[unit]
-        other = np.flatnonzero(order.unordered(before, now))
-        if other.size:
-            where = unit[other]
-            times = None if self.first_time is None else self.first_time[where]
-            self._keep(where, before[other], now[other], times, order)
+        before_time = None if self.first_time is None else self.first_time[unit]
         self.first[unit] = now
         if self.first_time is not None:
             self.first_time[unit] = time
-        winner = self.first[unit]
-        lost = np.flatnonzero(winner != now)
-        if lost.size:
+        newest = self.first[unit]
+        is_newest = newest == now
+        together = not is_newest.all()  # several lanes access one granule
+        differs = order.unordered(before, now)
+        if together:
+            differs &= is_newest
+        other = np.flatnonzero(differs)
+        if other.size:
+            times = None if before_time is None else before_time[other]
+            self._keep(unit[other], before[other], now[other], times, order)
+        if together:
+            # The last lane of each granule stays; of the others the first is the furthest from it.
+            scratch = np.empty_like(self.first)
+            scratch[unit[::-1]] = now[::-1]
+            lost = np.flatnonzero((scratch[unit] == now) & ~is_newest)
             times = None if self.first_time is None else np.full(lost.size, time, np.int32)
-            self._keep(unit[lost], now[lost], winner[lost], times, order)
+            self._keep(unit[lost], now[lost], newest[lost], times, order)
 
     def _keep(
         self, unit: np.ndarray, candidate: np.ndarray, newest: np.ndarray, time: np.ndarray | None, order: Order

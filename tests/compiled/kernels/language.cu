@@ -33,7 +33,7 @@ extern "C" __global__ void recursion(const int* x, int* out, int n) {
 __device__ int twice(int v) { return 2 * v; }
 __device__ int square(int v) { return v * v; }
 __device__ int minus(int v) { return -v; }
-typedef int (*operation)(int);
+using operation = int (*)(int);
 __device__ operation operations[3] = {twice, square, minus};
 
 // Functions by address, from a table in memory.

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import LaunchError
+from gpukit.machine.addresses import BOOK, owner_of
 from gpukit.machine.frontends.ptx import parser
 from gpukit.machine.frontends.ptx.lines import SourceMap
 from gpukit.machine.frontends.ptx.lowering import PARAMETERS, SHARED_BYTES, WORKSPACE, Lowered, function_address, lower
@@ -139,6 +140,7 @@ class _Binder:
         self.kernel = kernel
         self.memory = memory
         self.pointers: dict[int, Allocation] = {}
+        self.shared_owners: set[int] = set()
 
     def launch(self, grid, block, args: Sequence[Any], shared_bytes: int, described: Sequence[dict]) -> Launch:
         kernel, lowered = self.kernel, self.kernel.lowered
@@ -149,6 +151,7 @@ class _Binder:
                 f"the kernel `{kernel.name}({names})` takes {len(parameters)} argument(s), {len(args)} were given",
                 file=kernel.module.file,
             )
+        self.find_overlaps(args)
         values = [self.value(i, v, a) for i, (v, a) in enumerate(zip(parameters, args, strict=True))]
         program = lowered.program
         allocations: list[Allocation | None] = [None] * len(program.roots)
@@ -181,7 +184,11 @@ class _Binder:
                 raw = values[item.parameter][item.offset : item.offset + item.dtype.itemsize]
                 raw = raw.ljust(item.dtype.itemsize, b"\0")
                 registers[item.register] = np.frombuffer(raw, item.dtype)[0]
-        return Launch(program, grid, block, registers, allocations, shared_bytes, list(described))
+        launch = Launch(program, grid, block, registers, allocations, shared_bytes, list(described))
+        if lowered.follows_pointers:
+            launch.others = self.others()
+            launch.former = [(place.base, place.nbytes, place.name) for place in BOOK.former]
+        return launch
 
     def value(self, position: int, parameter: Variable, argument: Any) -> bytes:
         """The bytes of a parameter."""
@@ -192,6 +199,8 @@ class _Binder:
         if argument is None:
             return bytes(parameter.nbytes)
         raw = np.asarray(argument).tobytes()
+        if len(raw) == 8:
+            self.number(position, raw)
         if len(raw) != parameter.nbytes:
             raise LaunchError(
                 f"the argument `{self.kernel.parameter_name(position)}` has {len(raw)} bytes "
@@ -208,9 +217,37 @@ class _Binder:
                 "pointer",
                 file=self.kernel.module.file,
             )
-        allocation = self.memory.allocate(argument.view, owner=argument.whole, name=name)
+        owner = owner_of(argument.view)
+        whole = argument.whole if argument.whole is not None else owner if id(owner) in self.shared_owners else None
+        if not argument.view.flags.forc and whole is None:
+            whole = owner
+        root = argument.view if whole is None else whole
+        address = BOOK.address(argument.view, name)
+        base = address + _start(root) - _start(argument.view)
+        allocation = self.memory.allocate(argument.view, owner=whole, name=name, base=base)
         self.pointers[position] = allocation
         return self.memory.address_of(argument.view, allocation).to_bytes(8, "little")
+
+    def find_overlaps(self, args: Sequence[Any]) -> None:
+        """Owners of which two arguments share a part: these views are one memory, so that races between them show."""
+        views = [a.view if isinstance(a, Array) else a for a in args if isinstance(a, Array | np.ndarray)]
+        for i, one in enumerate(views):
+            for other in views[:i]:
+                if np.may_share_memory(one, other) and owner_of(one) is owner_of(other):
+                    self.shared_owners.add(id(owner_of(one)))
+
+    def number(self, position: int, raw: bytes) -> None:
+        """A number given for a pointer: it may be the address of an array that the book knows."""
+        found = BOOK.find(int.from_bytes(raw, "little"))
+        if found is not None:
+            place, owner = found
+            self.pointers[position] = self.memory.allocate(owner, name=place.name, base=place.base)
+
+    def others(self) -> list[Allocation]:
+        """Arrays of earlier launches that still exist: a pointer in memory may lead to them."""
+        mine = {id(a) for a in self.memory.allocations}
+        made = [self.memory.allocate(owner, name=place.name, base=place.base) for place, owner in BOOK.living()]
+        return [allocation for allocation in made if id(allocation) not in mine]
 
     def nothing(self, position: int) -> Allocation:
         """What a null pointer, or a number given for a pointer, may reach."""
@@ -237,3 +274,7 @@ class _Binder:
             data.extend(value)
         block = np.frombuffer(bytes(data), np.uint8)
         return offsets, self.memory.allocate(block, name="the parameters")
+
+
+def _start(array: np.ndarray) -> int:
+    return int(array.__array_interface__["data"][0])

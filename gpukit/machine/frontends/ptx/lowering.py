@@ -41,13 +41,16 @@ from gpukit.machine.program import (
     SHARED_BASE,
     Address,
     Alu,
+    Atomic,
     Call,
     Const,
     Exit,
     Jump,
+    Load,
     Program,
     Return,
     Root,
+    Store,
 )
 from gpukit.machine.program import Operand as Value
 
@@ -86,6 +89,15 @@ class Lowered:
     variables: dict[int, Variable]
     parameter_block: int | None = None
     workspace: int | None = None
+
+    @property
+    def follows_pointers(self) -> bool:
+        """Whether an access may go where a pointer found in memory says."""
+        return any(
+            isinstance(op, Load | Store | Atomic) and op.root is None and op.space in (GENERIC, GLOBAL)
+            for block in self.program.blocks
+            for op in block.ops
+        )
 
 
 @dataclass

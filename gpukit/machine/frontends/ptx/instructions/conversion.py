@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit.machine.arithmetic import eights, rounding
+from gpukit.machine.arithmetic import eights
 from gpukit.machine.arithmetic.casts import float_to_int
-from gpukit.machine.arithmetic.halves import BF16, BITS, F16, FLOAT16, FLOAT32, FLOAT64, PAIR, Half, join, split
-from gpukit.machine.arithmetic.pieces import in_pieces
+from gpukit.machine.arithmetic.halves import BF16, BITS, F16, FLOAT16, FLOAT32, FLOAT64, PAIR, Half, cast, join, split
 from gpukit.machine.frontends.ptx.instructions.forms import known, operands
 from gpukit.machine.frontends.ptx.instructions.table import instruction
 from gpukit.machine.frontends.ptx.syntax import TYPES, Instruction
@@ -64,11 +63,6 @@ def convert(out: Emitter, inst: Instruction) -> None:
 def conversion(result: str, source: str, modifiers: tuple[str, ...] = ()) -> Code | None:
     """What cvt computes, over values in the dtypes that hold the two types: a template or a function; None if there is
     no such instruction here."""
-    code = _conversion(result, source, modifiers)
-    return in_pieces(code) if callable(code) and not isinstance(code, np.ufunc) else code
-
-
-def _conversion(result: str, source: str, modifiers: tuple[str, ...]) -> Code | None:
     if result in INTEGERS and source in INTEGERS:
         return _integer_to_integer(TYPES[result], TYPES[source], modifiers)
     if result in INTEGERS and source in FLOATS:
@@ -85,7 +79,7 @@ def _conversion(result: str, source: str, modifiers: tuple[str, ...]) -> Code | 
 # --- integers --------------------------------------------------------------------------------------------------------
 
 
-def _cast(dtype: np.dtype) -> str:
+def _astype(dtype: np.dtype) -> str:
     return f"{{0}}.astype('{dtype.str[1:]}')"
 
 
@@ -98,7 +92,7 @@ def _integer_to_integer(result: np.dtype, source: np.dtype, modifiers: tuple[str
         value = f"np.maximum({value}, np.{source.name}({want.min}))"
     if modifiers and want.max < have.max:
         value = f"np.minimum({value}, np.{source.name}({want.max}))"
-    return value if result == source else _cast(result).format(value)
+    return value if result == source else _astype(result).format(value)
 
 
 def _float_to_integer(result: np.dtype, source: str, modifiers: tuple[str, ...]) -> Code | None:
@@ -224,24 +218,20 @@ def _to_float(result: np.dtype, source: str, modifiers: tuple[str, ...]) -> Code
     # From the other types no subnormal float32 comes.
     flush = "ftz" in modifiers and result == FLOAT32 and source in ("f64", "bf16")
     if prepared is None and not flush and "sat" not in modifiers and mode == "rn":
-        return "{0}" if have == result else _cast(result)
+        return "{0}" if have == result else _astype(result)
     steps = [prepared] if prepared is not None else []
     if have != result:
-        steps.append(_casting(result) if mode == "rn" else rounding.convert(have, result, mode))
+        steps.append(lambda x: cast(x, result, mode))
     steps += [flushed] if flush else []
     steps += [_saturated] if "sat" in modifiers else []
     return _chain(steps)
-
-
-def _casting(dtype: np.dtype) -> Callable:
-    return lambda x: x.astype(dtype)
 
 
 def _to_half(result: str, source: str, modifiers: tuple[str, ...]) -> Code | None:
     if not _valid(result, source, modifiers, "relu", "satfinite"):
         return None
     if result == "f16" and modifiers == ("rn",) and source != "bf16":
-        return _cast(FLOAT16)
+        return _astype(FLOAT16)
     if result == source and not modifiers:
         return "{0}"
     bits = _half_bits(HALVES[result], source, modifiers)
