@@ -137,11 +137,11 @@ def _for_parameter(value: object, parameter: Parameter) -> object:
         if pointed and value.size % pointed[1]:
             raise LaunchError(f"{what}: {value.size:,} values of {dtype} are no whole number of them.")
         return value
-    if isinstance(value, np.ndarray | Untyped):
-        raise LaunchError(f"{what}, so it takes a number, such as {name}=1024; got an array.")
     wanted = cpptypes.scalar(parameter.type)
+    if isinstance(value, Untyped) or (wanted is not None and isinstance(value, np.ndarray)):
+        raise LaunchError(f"{what}, so it takes a number, such as {name}=1024; got an array.")
     if wanted is None:
-        return value
+        return value  # a structure may come as an array of one record
     if isinstance(value, np.generic) and value.dtype != wanted:
         raise LaunchError(f"{what}; got a {value.dtype}.")
     return _exactly(value, wanted, what)

@@ -219,10 +219,15 @@ def _compiled_level(version_of: VersionOf) -> Check:
     conflict = _numpy_conflict(version_of)
     if conflict:
         return Check(name, BROKEN, conflict, 'python -m pip install "numpy<2.5"')
+    if platform.system() == "Darwin":
+        return Check(name, MISSING, "there is no CUDA compiler for macOS; saved PTX runs, and kernels at source level")
     needed = {
         "numba-cuda": ("numba-cuda",),
+        "cuda-bindings": ("cuda-bindings",),
         "nvidia-cuda-nvrtc": ("nvidia-cuda-nvrtc", "nvidia-cuda-nvrtc-cu12"),
         "nvidia-nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc-cu12"),
+        "nvidia-cuda-runtime": ("nvidia-cuda-runtime", "nvidia-cuda-runtime-cu12"),
+        "nvidia-cuda-cccl": ("nvidia-cuda-cccl", "nvidia-cuda-cccl-cu12"),
     }
     found = {part: next((f"{n} {v}" for n in names if (v := version_of(n))), None) for part, names in needed.items()}
     absent = [part for part, version in found.items() if version is None]

@@ -85,8 +85,8 @@ def profile(
         LaunchError: the shape or the arguments are wrong.
         KernelDeadlock: the kernel does not end.
     """
-    started = time.perf_counter()
     launch = prepare(kernel, grid, block, args, shared_bytes, level)
+    started = time.perf_counter()
     result = executor.run(launch, hazards=hazards, progress=progress)
     return report_of(launch, result, hazards, gpu, time.perf_counter() - started)
 

@@ -178,10 +178,10 @@ def _run_main(path: Path) -> int:
 
 
 _MISSING = {
-    "cupy": "cupy works only with an NVIDIA GPU; on the CPU machine use NumPy arrays and cuda.to_device instead",
-    "cupyx": "cupyx works only with an NVIDIA GPU; on the CPU machine use NumPy arrays and cuda.to_device instead",
+    "cupy": "this part of cupy works only with an NVIDIA GPU; the CPU machine has RawKernel, RawModule and arrays",
+    "cupyx": "this part of cupyx works only with an NVIDIA GPU; the CPU machine has cupy's RawKernel and RawModule",
     "cudf": "cudf works only with an NVIDIA GPU; on the CPU machine use NumPy arrays instead",
-    "pycuda": "pycuda works only with an NVIDIA GPU; the CPU machine runs numba.cuda kernels",
+    "pycuda": "pycuda works only with an NVIDIA GPU; the CPU machine runs numba.cuda and cupy.RawKernel",
 }
 
 

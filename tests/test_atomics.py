@@ -84,3 +84,23 @@ def test_one_operand_for_all_lanes():
     found = atomics.apply(memory, np.zeros(5, np.int64), "add", (np.int32(2),), True)
     assert found.tolist() == [0, 2, 4, 6, 8]
     assert memory[0] == 10
+
+
+def test_a_function_is_done_lane_after_lane():
+    rng = np.random.default_rng(3)
+    place, values = rng.integers(0, 5, 200), rng.integers(0, 100, 200).astype(np.uint32)
+    start = rng.integers(0, 100, 5).astype(np.uint32)
+
+    def action(old, value):  # in no other order the same
+        return old * old.dtype.type(3) + value
+
+    memory, expected, before = start.copy(), start.copy(), []
+    for p, v in zip(place, values, strict=True):
+        before.append(int(expected[p]))
+        expected[p] = (int(expected[p]) * 3 + int(v)) % (1 << 32)
+    found = atomics.apply(memory, place, action, (values,), want_old=True)
+    assert found.tolist() == before
+    assert memory.tolist() == expected.tolist()
+    memory = start.copy()
+    atomics.apply(memory, place, action, (values,), want_old=False)
+    assert memory.tolist() == expected.tolist()

@@ -33,6 +33,20 @@ def test_a_laptop_without_a_gpu():
     assert checks["CTR prediction (PyTorch)"].fix == 'python -m pip install -e ".[ctr]"'
 
 
+def test_the_compiled_level_names_what_is_absent():
+    check = diagnose({"numba-cuda": "0.30.4", "nvidia-cuda-nvrtc-cu12": "12.9.86"})["Compiled level (NVRTC)"]
+    assert check.status == doctor.MISSING
+    assert "cuda-bindings, nvidia-nvvm, nvidia-cuda-runtime, nvidia-cuda-cccl" in check.detail
+    assert "numba-cuda" not in check.detail.replace("nvidia-cuda", "")
+
+
+def test_macs_have_no_compiled_level(monkeypatch):
+    monkeypatch.setattr(doctor.platform, "system", lambda: "Darwin")
+    check = diagnose({})["Compiled level (NVRTC)"]
+    assert (check.status, check.fix) == (doctor.MISSING, "")
+    assert "macOS" in check.detail
+
+
 def test_an_empty_environment_is_told_how_to_start():
     checks = {check.name: check for check in doctor.diagnose({}.get, lambda command: None)}
     assert checks["CPU machine"].status == doctor.MISSING
@@ -60,7 +74,10 @@ def test_a_complete_gpu_machine():
     packages = {
         "cupy-cuda13x": "14.2.0",
         "numba-cuda": "0.30.4",
+        "cuda-bindings": "13.0.3",
+        "nvidia-cuda-cccl": "13.0.85",
         "nvidia-cuda-nvrtc": "13.0.88",
+        "nvidia-cuda-runtime": "13.0.96",
         "nvidia-nvvm": "13.0.88",
     }
     checks = diagnose(packages, H200)

@@ -468,3 +468,63 @@ def test_heat_bars_are_shares_of_the_work():
     share, busy = shares[answers.Place(FILE, 16)]
     assert share == pytest.approx(900000 / (900000 + 294912 + 16384))
     assert busy == pytest.approx(9.1 / 32)
+
+
+# --- the compiled level ----------------------------------------------------------------------------------------------
+
+
+def compiled(**changes):
+    """A reduction at compiled level, with accesses in a library's headers that the report does not list."""
+    folded = [
+        LineReport(
+            "/cuda/include/block_reduce.cuh", 0, "34 lines", {"warp_instructions": 50, "local_load_requests": 7}, 8.0
+        )
+    ]
+    counters = {
+        "global_load_requests": 320,
+        "global_load_sectors": 1280,
+        "shared_store_requests": 64,
+        "shared_store_wavefronts": 128,
+        "shared_store_bank_conflicts": 64,
+        "local_load_requests": 7,
+        "global_atomics": 5,
+    }
+    return naive(**{"level": "compiled", "counters": counters, "folded": folded, "findings": FINDINGS, **changes})
+
+
+def test_counters_of_the_compiled_level_have_nsights_names():
+    rows = {row.label: (row.load, row.store) for row in layout.counter_rows(compiled())}
+    assert rows == {
+        "global requests": (320, 0),
+        "global sectors": (1280, 0),
+        "shared requests": (0, 64),
+        "shared wavefronts": (0, 128),
+        "bank conflicts": (0, 64),
+        "local requests": (7, 0),
+        "global atomics": (5, None),
+    }
+    text = terminal.to_text(compiled())
+    assert re.search(r"^bank conflicts +0 +64  l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld\.sum$", text, re.M)
+    assert "constant" not in text
+    assert layout.COMPILED_HEADING not in terminal.to_text(naive())
+    assert layout.COMPILED_HEADING not in terminal.to_text(compiled(), hazards_only=True)
+
+
+def test_other_files_are_folded_to_a_row_each():
+    report = compiled()
+    text = terminal.to_text(report)
+    (row,) = [line for line in text.splitlines() if "block_reduce.cuh" in line]
+    assert row.split() == ["...", "block_reduce.cuh:", "34", "lines", "8.0", "7"]
+    assert report.to_dict()["folded"][0]["counters"]["local_load_requests"] == 7
+    page = html.fragment(report)
+    assert "... block_reduce.cuh: 34 lines" in page
+    assert layout.ASSEMBLER_NOTE in page
+    # A kernel that is all in other files is shown too.
+    assert "block_reduce.cuh" in terminal.to_text(compiled(lines=[]))
+
+
+def test_cpp_in_a_string_of_a_python_file_is_read_as_cpp():
+    lines = [LineReport("k.py", 3, "__global__ void f() {"), LineReport("k.py", 4, "    // a comment")]
+    styles = [[style for style, _ in tokens] for tokens in layout.source_tokens(lines)]
+    assert "comment" in styles[1]
+    assert "comment" not in [style for style, _ in layout.source_tokens(lines[1:])[0]]

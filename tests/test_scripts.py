@@ -176,12 +176,21 @@ def test_misuse_of_a_kernel_is_one_sentence_with_its_place(tmp_path, capsys):
     assert f"{path}:8: Kernel launch configuration was not specified" in err
 
 
-def test_missing_cupy_is_explained(tmp_path, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "cupy", None)
-    path = write(tmp_path, "import cupy\n")
+@pytest.mark.parametrize(
+    ("module", "words"),
+    [
+        ("cupy.cusparse", "this part of cupy works only with an NVIDIA GPU"),
+        ("cupyx.scipy", "this part of cupyx works only with an NVIDIA GPU"),
+        ("pycuda", "pycuda works only with an NVIDIA GPU"),
+    ],
+)
+def test_what_needs_a_gpu_is_explained(tmp_path, capsys, monkeypatch, module, words):
+    if "." not in module:
+        monkeypatch.setitem(sys.modules, module, None)
+    path = write(tmp_path, f"import {module}\n")
     assert run_script(path) == 1
     err = capsys.readouterr().err
-    assert f"{path}:1: cupy works only with an NVIDIA GPU" in err
+    assert f"{path}:1: {words}" in err
     assert "Traceback" not in err
 
 

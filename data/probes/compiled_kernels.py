@@ -3,7 +3,7 @@
 The launches are those of tests/compiled/kernels and the hundred kernels of kernel_corpus.py. Here, with NVRTC of a
 version that the GPU's driver knows (CUDA 13.0 for driver 580), compile them:
 
-    python data/probes/compiled_kernels.py --prepare .probe/kernels       # PTX, inputs and a list of launches in a folder
+    python data/probes/compiled_kernels.py --prepare .probe/kernels    # PTX, inputs and a list of launches
 
 On a machine with an NVIDIA GPU, CuPy and Nsight Compute, which needs nothing but this file and the folder:
 
@@ -206,7 +206,8 @@ def record(folder: Path, out: Path) -> None:
     subprocess.run([*run, "--out", str(out)], check=True)
     metrics = METRICS | known(MORE_METRICS)
     table = out / "counters.csv"
-    ncu = ["ncu", "--clock-control", "none", "--csv", "--log-file", str(table), "--metrics", ",".join(metrics.values())]
+    ncu = ["ncu", "--clock-control", "none", "--print-units", "base", "--csv"]
+    ncu += ["--metrics", ",".join(metrics.values()), "--log-file", str(table)]
     if subprocess.run([*ncu, *run], stdout=subprocess.DEVNULL).returncode:
         sys.exit(f"Nsight Compute stopped; the outputs are in {out}; it says: {table.read_text()[-2000:]}")
     failed = json.loads((out / "failed.json").read_text())
@@ -216,11 +217,9 @@ def record(folder: Path, out: Path) -> None:
     with np.load(out / "gpu.npz") as outputs:
         result = {
             "machine": gpu_machine() | {"nvrtc of the PTX": facts["nvrtc"]},
-            "command": " ".join(["ncu", *ncu[1:3], "--csv", "--metrics", ncu[-1]]) + " python " + " ".join(run[1:]),
+            "command": " ".join([*ncu[:-1], "counters.csv", "python", *sys.argv[:1], *run[2:]]),
             "failed": failed,
-            "launches": {
-                name: {"counters": counters[name], "outputs": digests(outputs, name)} for name, _ in names
-            },
+            "launches": {name: {"counters": counters[name], "outputs": digests(outputs, name)} for name, _ in names},
         }
     write(out / "gpu.json", result)
 
@@ -304,7 +303,9 @@ def run_on_machine(folder: Path, out: Path) -> None:
     for name in results:
         results[name]["outputs"] = digests(kept, name)
     np.savez_compressed(out / "machine.npz", **kept)
-    write(out / "machine.json", {"machine": {"nvrtc of the PTX": facts["nvrtc"]}, "failed": failed, "launches": results})
+    write(
+        out / "machine.json", {"machine": {"nvrtc of the PTX": facts["nvrtc"]}, "failed": failed, "launches": results}
+    )
 
 
 def digests(outputs: Any, name: str) -> dict[str, str]:
@@ -328,7 +329,9 @@ def compared(counters: dict[str, int]) -> dict[str, int]:
     made = dict(counters)
     if "global_reduction_requests" in made or "global_atomic_requests" in made:
         made["global_atomics"] = made.get("global_reduction_requests", 0) + made.get("global_atomic_requests", 0)
-        made["global_atomic_sectors"] = made.get("global_reduction_sectors", 0) + made.get("global_atomic_op_sectors", 0)
+        made["global_atomic_sectors"] = made.get("global_reduction_sectors", 0) + made.get(
+            "global_atomic_op_sectors", 0
+        )
     return {name: made.get(name, 0) for name in COMPARED}
 
 

@@ -43,6 +43,7 @@ def _edges(kind: str) -> np.ndarray:
     positive += [int(np.array(v, dtype).view(bits)) for v in (1.5, 2, 3, 2.5, 10, 1 / 3, 0.1, 2.0 ** (info.nmant + 1))]
     positive += [top - 1, top - 2, top, top + (normal >> 1), (top + normal) - 1]
     positive += [int(np.array(2.0**e, dtype).view(bits)) for e in (info.maxexp - 1, info.maxexp - 2, info.minexp // 2)]
+    positive += [positive[-2] + 1, positive[-2] + 3]  # their reciprocals are next to the smallest normal number
     sign = 1 << (8 * dtype.itemsize - 1)
     return np.array(positive + [p | sign for p in positive], bits).view(dtype)
 

@@ -244,7 +244,7 @@ def _holds(target: str, source: str) -> bool:
     return a.min <= b.min and b.max <= a.max
 
 
-# --- operands ----------------------------------------------------------------------------------------------------------
+# --- operands ------------------------------------------------------------------------------------------------------
 
 
 def operand(kind: str, rng: np.random.Generator) -> tuple[str, np.ndarray]:
@@ -297,7 +297,7 @@ def _mix(rng: np.random.Generator, wild: np.ndarray, usual: np.ndarray, edges: n
     return np.choose(pick, [wild, usual[: wild.size], rng.choice(edges, wild.size)]).astype(wild.dtype)
 
 
-# --- both sides --------------------------------------------------------------------------------------------------------
+# --- both sides ----------------------------------------------------------------------------------------------------
 
 
 def on_gpu(form: Form, inputs: dict[str, tuple[str, np.ndarray]]) -> np.ndarray:

@@ -54,8 +54,8 @@ class Code:
     `instructions` counts them in the program's text, `requests` how often warps ran them, `units` their sectors or
     wavefronts, `bytes` what the lanes asked for, `widths` the bytes per lane. `loops` are the lines of the loops around
     the instruction in the fewest loops, outermost first. `same` are the lines of other accesses to the same elements.
-    `assembled` says that the assembler merged, split or dropped some of them. `comparisons`: of branches, the most
-    that one of them takes the outcome of.
+    `assembled` says that the assembler merged, split or dropped some of the `emitted` instructions that the compiler
+    wrote. `comparisons`: of branches, the most that one of them takes the outcome of.
     """
 
     instructions: int = 0
@@ -66,6 +66,7 @@ class Code:
     loops: tuple[int, ...] | None = None
     same: set[Line] = field(default_factory=set)
     assembled: bool = False
+    emitted: int = 0
     comparisons: int = 0
 
     @property
@@ -149,6 +150,7 @@ class Executed:
             code = self._add(site, b, count.requests if count else 0, len(widths))
             code.widths.update(widths)
             code.assembled |= getattr(op, "requests", None) is not None
+            code.emitted += 1
             code.same |= {self.line(other.line) for other in self._equal.get(id(op), ())}
             if count is not None:
                 code.units += count.units

@@ -20,6 +20,7 @@ COUNTERS = (
     ("shared_store_wavefronts", "shared store wavefronts", "shared stores"),
     ("local_load_requests", "local loads", "local loads"),
     ("local_store_requests", "local stores", "local stores"),
+    ("constant_loads", "constant loads", "constant loads"),
     ("global_atomics", "global atomics", "global atomics"),
     ("shared_atomics", "shared atomics", "shared atomics"),
     ("branches", "branches", "branches"),

@@ -172,7 +172,10 @@ def _changed(noun: str, before: Code, after: Code) -> tuple[str, str]:
     fewer = after.requests < before.requests
     copies = f"{_times(after, noun)} instead of {before.instructions}"
     if after.assembled and (fewer or after.widths != before.widths):
-        return ASSEMBLER, f"{_times(after, noun)} of {_widths(after)} bytes a lane are left"
+        return (
+            ASSEMBLER,
+            f"it makes {_times(after, noun)} of {_widths(after)} bytes a lane of the compiler's {after.emitted}",
+        )
     if before.bytes == after.bytes and before.widths != after.widths:
         change = f"{_widths(after)} bytes a lane in one {noun} instead of {_widths(before)}"
         if min(after.widths) >= max(before.widths):

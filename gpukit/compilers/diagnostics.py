@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 _MESSAGE = re.compile(
@@ -47,8 +48,8 @@ def parse(log: str) -> list[Diagnostic]:
     return found
 
 
-def place_in(diagnostic: Diagnostic, file: str) -> int | None:
-    """The line of `file` a message is about: its own, or where that file uses what the message is about."""
-    if diagnostic.file == file:
+def place_in(diagnostic: Diagnostic, is_named: Callable[[str | None], bool]) -> int | None:
+    """The line of a file a message is about: its own, or where that file uses what the message is about."""
+    if is_named(diagnostic.file):
         return diagnostic.line
-    return next((line for name, line in diagnostic.used_at if name == file), None)
+    return next((line for name, line in diagnostic.used_at if is_named(name)), None)

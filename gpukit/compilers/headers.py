@@ -67,16 +67,6 @@ _SMALL = {
     "cassert": "",  # NVRTC has assert
     "cupy/complex.cuh": "#include <cuda/std/complex>\nusing cuda::std::complex;\n",
     "thrust/complex.h": "#include <cuda/std/complex>\nnamespace thrust { using namespace cuda::std; }\n",
-    "cub/cub.cuh": "".join(
-        f"#include <cub/{header}.cuh>\n"
-        for header in (
-            *("block/block_adjacent_difference", "block/block_discontinuity", "block/block_exchange"),
-            *("block/block_histogram", "block/block_load", "block/block_merge_sort", "block/block_radix_sort"),
-            *("block/block_reduce", "block/block_run_length_decode", "block/block_scan", "block/block_shuffle"),
-            *("block/block_store", "warp/warp_exchange", "warp/warp_load", "warp/warp_merge_sort"),
-            *("warp/warp_reduce", "warp/warp_scan", "warp/warp_store"),
-        )
-    ),
 }
 _SAME = {
     "inttypes.h": "cstdint",
@@ -86,7 +76,7 @@ _SAME = {
     **{f"{name}.h": f"c{name}" for name in ("time", "assert")},
 }
 
-# Large ones that libcu++ has under another name: worth their second only where `std` is used.
+# Large ones that libcu++ has under another name: each takes a second to compile.
 _LARGE = _words("""
 algorithm array atomic bit complex concepts functional initializer_list iterator limits numeric optional ratio span
 tuple type_traits utility variant
@@ -125,19 +115,36 @@ template <class T> __host__ __device__ constexpr void swap(T& a, T& b) { T c = a
 }
 
 
+# CUB says of this header that NVRTC cannot have it; block and warp primitives it can.
+_CUB = "".join(
+    f"#include <cub/{header}.cuh>\n"
+    for header in (
+        *("block/block_adjacent_difference", "block/block_discontinuity", "block/block_exchange"),
+        *("block/block_histogram", "block/block_load", "block/block_merge_sort", "block/block_radix_sort"),
+        *("block/block_reduce", "block/block_run_length_decode", "block/block_scan", "block/block_shuffle"),
+        *("block/block_store", "warp/warp_exchange", "warp/warp_load", "warp/warp_merge_sort"),
+        *("warp/warp_reduce", "warp/warp_scan", "warp/warp_store"),
+    )
+)
+
+
 def _from_libcuxx(name: str) -> str:
     header = f"cuda/std/{name}"
     found = f"#include <{header}>\nnamespace std {{ using namespace cuda::std; }}\n"
     return f"#if __has_include(<{header}>)\n{found}#else{_OLD[name]}#endif\n" if name in _OLD else found
 
 
-def stand_ins(uses_std: bool) -> dict[str, str]:
-    """Name -> text of the headers to hand to NVRTC. `uses_std`: whether device code may use the namespace `std`."""
+def is_large(name: str) -> bool:
+    """Whether a header takes a second to compile in full."""
+    return name in _LARGE or name == "cub/cub.cuh"
+
+
+def stand_ins(in_full: bool) -> dict[str, str]:
+    """Name -> text of the headers to hand to NVRTC; without `in_full` the large ones are empty."""
     texts = dict(_SMALL)
     for name in _LARGE:
-        texts[name] = (
-            f"#include <cuda/std/{name}>\nnamespace std {{ using namespace cuda::std; }}\n" if uses_std else ""
-        )
+        texts[name] = _from_libcuxx(name) if in_full else ""
+    texts["cub/cub.cuh"] = _CUB if in_full else ""
     texts |= {name: f"#include <{target}>\n" for name, target in _SAME.items()}
     texts |= dict.fromkeys(_EMPTY, "")
     return {name: "#pragma once\n" + text for name, text in texts.items()}

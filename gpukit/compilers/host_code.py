@@ -7,14 +7,15 @@ keep their numbers. A kernel that needs what was blanked does not compile, and i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from gpukit.compilers.tokens import DIRECTIVE, OPENING, WORD, Token, angle_end, directives, group_end, tokens
 
-_DEVICE = {"__global__", "__device__", "__constant__", "__shared__", "__managed__"}
+DEVICE_WORDS = {"__global__", "__device__", "__constant__", "__shared__", "__managed__"}
 _TYPES = {"struct", "class", "union"}
 _BEFORE_A_TYPE = {"alignas", "decltype", "__attribute__", "__align__", "__declspec", "_Pragma"}
+_PLAIN_SPECIFIERS = {"__host__", "__forceinline__", "__inline__", "__inline", "__noinline__", "__restrict__", "__cdecl"}
 _BEHIND_PARAMETERS = {"noexcept", "const", "volatile", "override", "final", "try", "__attribute__"}
 
 
@@ -41,10 +42,12 @@ class HostCode:
     """The host's declarations in a file, and the file without some of them."""
 
     code: str
+    device_macros: Collection[str] = ()  # macros that stand for one of DEVICE_WORDS
     regions: list[Region] = field(default_factory=list)
     removed: list[Region] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        self._device = DEVICE_WORDS | set(self.device_macros)
         self._directives = directives(self.code)
         self._items = [token for token in tokens(self.code) if token.kind != DIRECTIVE]
         self._scope(0, len(self._items), members=False)
@@ -142,14 +145,15 @@ class HostCode:
             return
         words = {token.text for token in items if token.kind == WORD}
         head_words = set(_outside_template(items[:brace]))
-        if head_words & _DEVICE:
+        if head_words & self._device:
             return
         is_type = bool(head_words & _TYPES) and brace is not None and head[-1] != ")"
         if is_type:
             assert brace is not None
             close = group_end(self._items, begin + brace)
             self._scope(begin + brace + 1, close - 1, members=True)
-            if words & _DEVICE:
+            # Without a specialisation, a kernel would take the template it specialises, and nobody would notice.
+            if words & self._device or items[0].text == "template":
                 return
         elif members and not _is_function(items):
             return
@@ -160,7 +164,12 @@ class HostCode:
         constexpr = next((t.start for t in items if t.text in ("constexpr", "consteval")), None)
         is_function = _is_function(items) and not head & _TYPES
         texts = [token.text for token in items]
-        rejected = is_function and texts[-3:-1] not in (["=", "default"], ["=", "delete"]) and "friend" not in head
+        rejected = (
+            is_function
+            and "friend" not in head
+            and texts[-3:-1] not in (["=", "default"], ["=", "delete"])
+            and not any(_may_be_macro(text) for text in texts[: texts.index("(")])
+        )
         return Region(
             start,
             end,
@@ -184,6 +193,11 @@ def _outside_template(items: Sequence[Token]) -> list[str]:
         if token.kind == WORD:
             words.append(token.text)
     return words
+
+
+def _may_be_macro(word: str) -> bool:
+    """Whether a word may be a macro of a header, which could say `__device__`."""
+    return (len(word) > 1 and word.isupper()) or (word.startswith("_") and word not in _PLAIN_SPECIFIERS)
 
 
 def _declared_name(items: Sequence[Token]) -> str:

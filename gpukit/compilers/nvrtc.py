@@ -5,15 +5,17 @@ from __future__ import annotations
 import functools
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
 
 from gpukit.compilers import headers, options, toolkit
 from gpukit.compilers.diagnostics import Diagnostic, parse, place_in
-from gpukit.compilers.host_code import HostCode
-from gpukit.compilers.sources import SourceFile, gather
+from gpukit.compilers.host_code import DEVICE_WORDS, HostCode
+from gpukit.compilers.sources import SourceFile, gather, includes
+from gpukit.compilers.tokens import macros_of
 from gpukit.errors import InternalError, KernelSyntaxError, UnsupportedFeature
 
 DEFAULT_ARCHITECTURE = "compute_90"
@@ -98,50 +100,102 @@ def _compile(
 ) -> CudaPtx:
     compiler = toolkit.nvrtc()[0]
     _check_architecture(compiler, given.architecture, version)
-    hosts = {file.spelled: HostCode(file.text) for file in files}
-    if not given.default_is_device:
-        for host in hosts.values():
-            host.remove_functions()
-    while True:
-        texts = {file.spelled: hosts[file.spelled].text() for file in files}
-        run = _run(compiler, texts, given, expressions, version[0])
-        messages = parse(run.log)
-        if run.ptx is not None:
-            break
-        errors = [message for message in messages if message.is_error]
-        if given.default_is_device or not _remove_rejected(hosts, errors):
-            _fail(errors, run.log, files, hosts)
-    ptx, sources = _with_known_names(run.ptx, files)
+    attempt = _attempt(compiler, files, given, expressions, version[0], in_full=False)
+    if attempt.ptx is None and any(headers.is_large(name) for file in files for name in includes(file.text)):
+        attempt = _attempt(compiler, files, given, expressions, version[0], in_full=True)
+    messages = parse(attempt.log)
+    if attempt.ptx is None:
+        _fail([message for message in messages if message.is_error], attempt.log, files, attempt.hosts)
+    ptx, sources = _with_known_names(attempt.ptx, files)
     warnings = tuple(message for message in messages if message.severity == "warning")
-    passed_over = tuple(PassedOver(r.name, r.first, r.error) for r in hosts[files[0].spelled].removed)
+    passed_over = tuple(PassedOver(r.name, r.first, r.error) for r in attempt.hosts[files[0]].removed)
     return CudaPtx(
-        ptx, run.lowered, run.log, warnings, files[0].shown, given.architecture, version, sources, passed_over
+        ptx,
+        attempt.lowered,
+        attempt.log,
+        warnings,
+        files[0].path,
+        given.architecture,
+        version,
+        sources,
+        passed_over,
     )
 
 
-def _remove_rejected(hosts: Mapping[str, HostCode], errors: Sequence[Diagnostic]) -> bool:
-    """Blank the host's declarations that these errors are about; False if none of them is about one."""
-    removed = False
-    for file, host in hosts.items():
-        places = [(line, error.text) for error in errors if (line := place_in(error, file)) is not None]
-        removed |= host.remove_at(places)
-    return removed
-
-
 @dataclass(slots=True)
-class _Outcome:
+class _Attempt:
+    """`ptx` is None where the program does not compile. `hosts`: the files that are not taken as they are."""
+
     ptx: str | None
     log: str
     lowered: dict[str, str]
+    hosts: dict[SourceFile, HostCode]
+
+
+def _attempt(
+    compiler: ModuleType,
+    files: Sequence[SourceFile],
+    given: options.Options,
+    expressions: Sequence[str],
+    major: int,
+    in_full: bool,
+) -> _Attempt:
+    """Compile, passing over ever more of the host's code until NVRTC takes the rest or rejects something else.
+
+    `in_full`: whether headers such as <algorithm> hold what they should. Most programs include them for their host
+    code only, and each takes a second.
+    """
+    macros = macros_of((file.text for file in files), DEVICE_WORDS)
+    # Headers are left as they lie on the disk until NVRTC rejects something in one.
+    hosts = {files[0]: HostCode(files[0].text, macros)}
+    if not given.default_is_device:
+        hosts[files[0]].remove_functions()
+    while True:
+        texts = {file: host.text() for file, host in hosts.items()}
+        ptx, log, lowered = _run(compiler, files, texts, given, expressions, major, in_full)
+        errors = [message for message in parse(log) if message.is_error]
+        if ptx is not None or given.default_is_device or not _remove_rejected(files, hosts, macros, errors):
+            return _Attempt(ptx, log, lowered, hosts)
+
+
+def _remove_rejected(
+    files: Sequence[SourceFile],
+    hosts: dict[SourceFile, HostCode],
+    macros: Collection[str],
+    errors: Sequence[Diagnostic],
+) -> bool:
+    """Blank the host's declarations that these errors are about; False if none of them is about one."""
+    removed = False
+    for file in files:
+        places = [(line, error.text) for error in errors if (line := place_in(error, file.is_named)) is not None]
+        if places and file not in hosts:
+            hosts[file] = HostCode(file.text, macros)
+            hosts[file].remove_functions()
+            removed = True
+        removed |= bool(places) and hosts[file].remove_at(places)
+    return removed
 
 
 def _run(
-    compiler: ModuleType, texts: Mapping[str, str], given: options.Options, expressions: Sequence[str], major: int
-) -> _Outcome:
-    """One run of the compiler over the source (the first of `texts`) and the user's headers."""
-    (name, source), *others = texts.items()
-    uses_std = any(re.search(r"\bstd\b", text) for text in texts.values())
-    named = {**headers.stand_ins(uses_std), **dict(others)}
+    compiler: ModuleType,
+    files: Sequence[SourceFile],
+    changed: Mapping[SourceFile, str],
+    given: options.Options,
+    expressions: Sequence[str],
+    major: int,
+    in_full: bool,
+) -> tuple[str | None, str, dict[str, str]]:
+    """One run of the compiler: (the PTX, or None; what it said; name expression -> name in the PTX).
+
+    `changed`: the text of the source, and of the headers that are not taken as they are.
+    """
+    name, source = files[0].spelled, changed[files[0]]
+    named = {**headers.stand_ins(in_full), **{f.spelled: text for f, text in changed.items() if f is not files[0]}}
+    for file in files[1:]:
+        if file not in changed:
+            named.pop(file.spelled, None)  # a file of the user's goes before a stand-in of its name
+    beside = (Path(name).parent,) if Path(name).parent.is_dir() else ()
+    folders = (*beside, *given.folders, *toolkit.include_folders(major))
     program = _ok(
         compiler,
         compiler.nvrtcCreateProgram(
@@ -159,19 +213,19 @@ def _run(
             f"--gpu-architecture={given.architecture}",
             *(() if any(o in given.passed for o in _DEBUG) else ("-lineinfo",)),
             *given.passed,
-            *(f"-I{folder}" for folder in (*given.folders, *toolkit.include_folders(major))),
+            *(f"-I{folder}" for folder in folders),
         ]
         status = compiler.nvrtcCompileProgram(program, len(arguments), [a.encode() for a in arguments])[0]
         log = _text(compiler, program, "ProgramLog")
         if status != compiler.nvrtcResult.NVRTC_SUCCESS:
             if not any(message.is_error for message in parse(log)):
                 log += f"\nerror: {status.name}"
-            return _Outcome(None, log.strip(), {})
+            return None, log.strip(), {}
         lowered = {}
         for expression in expressions:
             mangled = _ok(compiler, compiler.nvrtcGetLoweredName(program, expression.encode()))
             lowered[expression] = mangled.decode()
-        return _Outcome(_text(compiler, program, "PTX"), log, lowered)
+        return _text(compiler, program, "PTX"), log, lowered
     finally:
         compiler.nvrtcDestroyProgram(program)
 
@@ -201,26 +255,26 @@ def _check_architecture(compiler: ModuleType, architecture: str, version: tuple[
 
 
 def _fail(
-    errors: Sequence[Diagnostic], log: str, files: Sequence[SourceFile], hosts: Mapping[str, HostCode]
+    errors: Sequence[Diagnostic], log: str, files: Sequence[SourceFile], hosts: Mapping[SourceFile, HostCode]
 ) -> NoReturn:
     """Raise the compiler's first error, at its place in the user's files."""
     first = errors[0]
-    file = next((f for f in files if f.spelled == first.file), files[0])
-    line = place_in(first, file.spelled)
+    file = next((f for f in files if place_in(first, f.is_named) is not None), files[0])
+    line = place_in(first, file.is_named)
     text = first.text.rstrip(".")
     missing, undefined = _NO_FILE.search(text), _UNDEFINED.search(text)
     if missing:
         text += f": {_advice_on_header(missing[1])}"
     elif undefined:
-        owners = ((f, hosts[f.spelled].owner(undefined[1])) for f in files)
-        owner = next(((f.shown, region.first) for f, region in owners if region is not None), None)
+        owners = ((f.path, host.owner(undefined[1])) for f, host in hosts.items())
+        owner = next(((path, region.first) for path, region in owners if region is not None), None)
         if owner is not None:
             text += f" on the GPU: the one at {owner[0]}:{owner[1]} is host code, put __device__ in front of it"
     if first.file == "__nv_name_map":
         text += " (in a name expression)"
     elif line is None and first.file:
         text = f"{os.path.basename(first.file)}({first.line}): {text}"
-    error = CompileError(f"the CUDA C++ compiler says: {text}", file=file.shown, line=line)
+    error = CompileError(f"the CUDA C++ compiler says: {text}", file=file.path, line=line)
     error.log = log
     raise error
 
@@ -241,14 +295,14 @@ _FILE = re.compile(r'^(\s*\.file\s+\d+\s+")([^"]*)(".*)$', re.MULTILINE)
 def _with_known_names(ptx: str, files: Sequence[SourceFile]) -> tuple[str, dict[str, str]]:
     """The PTX with the user's files called what people call them (NVRTC makes paths of their names), and the texts of
     those it names."""
-    made = {os.path.normpath(os.path.join(os.getcwd(), file.spelled)): file for file in files}
-    texts = {files[0].shown: files[0].text}
+    texts = {files[0].path: files[0].text}
 
     def known(found: re.Match[str]) -> str:
-        file = made.get(os.path.normpath(found[2].replace("\\\\", "\\")))
+        path = found[2].replace("\\\\", "\\")
+        file = next((file for file in files if file.is_named(path)), None)
         if file is None:
             return found[0]
-        texts[file.shown] = file.text
-        return found[1] + file.shown.replace("\\", "\\\\") + found[3]
+        texts[file.path] = file.text
+        return found[1] + file.path.replace("\\", "\\\\") + found[3]
 
     return _FILE.sub(known, ptx), texts

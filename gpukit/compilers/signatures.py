@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpukit.compilers.tokens import DIRECTIVE, OPENING, WORD, Token, angle_end, group_end, tokens
+from gpukit.compilers.tokens import DIRECTIVE, OPENING, WORD, Token, angle_end, group_end, macros_of, tokens
 
 _QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "register"}
 _ELABORATED = {"struct", "class", "union", "enum", "typename"}
@@ -63,6 +63,7 @@ class _Reader:
     def __init__(self, code: str):
         self._code = code
         self._items = [token for token in tokens(code) if token.kind != DIRECTIVE]
+        self._markers = {"__global__": "", **macros_of([code], ["__global__"])}
         self._defined: dict[tuple[str, tuple[str, ...]], Signature] = {}
 
     def read(self) -> list[Signature]:
@@ -81,7 +82,7 @@ class _Reader:
                     names, is_c = inside
                     self._scope(i + 1, close - 1, (*namespaces, *names), c_names or is_c)
                 i = begin = close
-            elif text == "__global__":
+            elif text in self._markers:
                 after = self._kernel(begin, i, namespaces, c_names)
                 i = begin = after
             elif text in OPENING:
@@ -103,7 +104,7 @@ class _Reader:
     def _kernel(self, begin: int, marker: int, namespaces: tuple[str, ...], c_names: bool) -> int:
         """Reads the function whose declaration starts at `begin` and says `__global__` at `marker`."""
         items = self._items
-        before = [token.text for token in items[begin:marker]]
+        before = [token.text for token in (*items[begin:marker], *tokens(self._markers[items[marker].text]))]
         i = marker + 1
         while i < len(items) and items[i].text not in (";", "{"):
             if items[i].kind == WORD:

@@ -13,11 +13,20 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*(?:"([^"\n]+)"|<([^>\n]+)>)',
 
 @dataclass(frozen=True, slots=True)
 class SourceFile:
-    """`spelled` is the name the compiler gets and uses in its messages, `shown` the one that people know."""
+    """`spelled` is its name in the source's own name or in the #include, `path` what people call it."""
 
     spelled: str
-    shown: str
+    path: str
     text: str
+
+    def is_named(self, name: str | None) -> bool:
+        """Whether the compiler means this file by a name in its messages: it takes names as paths."""
+        return name is not None and os.path.abspath(name) in (os.path.abspath(self.spelled), os.path.abspath(self.path))
+
+
+def includes(text: str) -> list[str]:
+    """The names a file includes."""
+    return [quoted or angled for quoted, angled in _INCLUDE.findall(text)]
 
 
 def gather(code: str, name: str, folders: Sequence[Path]) -> tuple[SourceFile, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 WORD, NUMBER, STRING, PUNCTUATION, DIRECTIVE = "word", "number", "string", "punctuation", "directive"
@@ -43,6 +43,22 @@ def tokens(code: str) -> list[Token]:
 def directives(code: str) -> list[Token]:
     """The preprocessor directives of C++ text, those of all branches."""
     return [token for token in _all(code) if token.kind == DIRECTIVE]
+
+
+_DEFINITION = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^)\n]*\))?[ \t]+((?:[^\\\n]|\\.|\\\n)*)", re.MULTILINE)
+
+
+def macros_of(texts: Iterable[str], words: Collection[str]) -> dict[str, str]:
+    """Name -> text of the macros that stand for one of `words`, by themselves or through another macro."""
+    known = {name: body for text in texts for name, body in _DEFINITION.findall(text)}
+    found: dict[str, str] = {}
+    wanted = set(words)
+    while True:
+        new = {n: b for n, b in known.items() if n not in found and not wanted.isdisjoint(re.findall(r"\w+", b))}
+        if not new:
+            return found
+        found |= new
+        wanted |= set(new)
 
 
 def _all(code: str) -> Iterator[Token]:

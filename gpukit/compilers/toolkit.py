@@ -35,6 +35,15 @@ def nvrtc() -> tuple[ModuleType, tuple[int, int]]:
     return bindings, _version(bindings)
 
 
+def why_no_nvrtc() -> str:
+    """What stands in the way of compiling CUDA C++; '' if nothing does."""
+    try:
+        nvrtc()
+    except UnsupportedFeature as error:
+        return error.message
+    return ""
+
+
 def _version(bindings: ModuleType) -> tuple[int, int]:
     try:
         _, major, minor = bindings.nvrtcVersion()

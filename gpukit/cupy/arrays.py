@@ -14,6 +14,10 @@ from gpukit.cuda.devicearray import POISON_BYTE
 from gpukit.errors import KernelTypeError
 
 
+class CupyTypeError(KernelTypeError, TypeError):
+    """What CuPy raises a TypeError for."""
+
+
 class Address(int):
     """A device address that still knows its array, so that kernels take it for the pointer it is."""
 
@@ -100,9 +104,9 @@ class ndarray(np.ndarray):
     def set(self, arr: np.ndarray, stream: Any = None) -> None:
         """Copy a NumPy array of the same shape and dtype into this one."""
         if not isinstance(arr, np.ndarray) or isinstance(arr, ndarray):
-            raise KernelTypeError(f"ndarray.set takes a NumPy array, not a {type(arr).__name__}")
+            raise CupyTypeError(f"ndarray.set takes a NumPy array, not a {type(arr).__name__}")
         if arr.shape != self.shape or arr.dtype != self.dtype:
-            raise KernelTypeError(
+            raise CupyTypeError(
                 f"ndarray.set needs the same shape and dtype: {arr.shape} of {arr.dtype} does not fit {self.shape} of "
                 f"{self.dtype}"
             )
@@ -169,9 +173,9 @@ def is_host(value: Any) -> bool:
     return isinstance(value, np.ndarray) and not isinstance(value, ndarray)
 
 
-def mixed() -> KernelTypeError:
+def mixed() -> CupyTypeError:
     """What an operation on host and device arrays at once raises."""
-    return KernelTypeError("CuPy does not mix NumPy arrays with its own: use cupy.asarray(...) on them first")
+    return CupyTypeError("CuPy does not mix NumPy arrays with its own: use cupy.asarray(...) on them first")
 
 
 def _host(value: Any) -> Any:
@@ -214,5 +218,5 @@ def upload(value: Any, dtype: Any = None, order: Any = "K", copy: bool = True) -
         return value if same or not value.size else made.view(ndarray)
     made = np.array(host(value), dtype=dtype, order=order, copy=True)
     if made.dtype.kind not in "biufcV":
-        raise KernelTypeError(f"CuPy has no arrays of {made.dtype}: use numbers")
+        raise CupyTypeError(f"CuPy has no arrays of {made.dtype}: use numbers")
     return made.view(ndarray)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any, NoReturn
 
 from gpukit import raw
-from gpukit.cupy.arrays import MemoryPointer, is_host
-from gpukit.errors import KernelTypeError, UnsupportedFeature
+from gpukit.cupy.arrays import CupyTypeError, MemoryPointer, is_host
+from gpukit.errors import UnsupportedFeature
 
 
 class RawKernel(raw.RawKernel):
@@ -24,7 +24,7 @@ class RawKernel(raw.RawKernel):
         if value.size != 1:
             parameters = self.parameters
             name = parameters[position].name if position < len(parameters) else ""
-            raise KernelTypeError(
+            raise CupyTypeError(
                 f"the argument `{name or f'parameter {position + 1}'}` of `{self.name}` is a NumPy array in the host's "
                 "memory, which a kernel cannot reach: pass cupy.asarray(...) of it"
             )

@@ -153,7 +153,9 @@ class Addressing:
         elif op.root is not None and (allocation := self.launch.allocations[op.root]) is not None:
             window = self._window_of(allocation)
         else:
-            window = self._windows[self._number_at(int(address.flat[0] if isinstance(address, np.ndarray) else address))]
+            window = self._windows[
+                self._number_at(int(address.flat[0] if isinstance(address, np.ndarray) else address))
+            ]
         offset = window.offset(address, lanes)
         return Spot(window.segment, _space(op, window), window.allocation, lanes, address, offset)
 
@@ -202,9 +204,7 @@ class Addressing:
         found = known[key] = Pointers(address, self.L)
         return found
 
-    def _careful_spots(
-        self, op: Load | Store | Atomic, slot: int, pointers: Pointers, width: int
-    ) -> tuple[Spot, ...]:
+    def _careful_spots(self, op: Load | Store | Atomic, slot: int, pointers: Pointers, width: int) -> tuple[Spot, ...]:
         """The general case: lanes go to several memories, or some have an address that is no good."""
         lanes = self.L
         address = np.broadcast_to(np.asarray(pointers.address), (lanes.n,)) + op.place.offset
@@ -248,14 +248,18 @@ class Addressing:
             space: Window(segment, space, base, (base, base + nbytes), stride)
             for space, segment, base, nbytes, stride in own
         }
-        allocations = {a.base: a for a in launch.allocations if a is not None}
+        found = {(a.base, a.nbytes): a for a in (*launch.others, *launch.allocations) if a is not None}
         self._global_windows = {
-            base: Window(
-                Segment(allocation.data), GLOBAL, base, (base, base + allocation.nbytes), allocation=allocation
+            (base, nbytes): Window(
+                Segment(allocation.data), GLOBAL, base, (base, base + nbytes), allocation=allocation
             )
-            for base, allocation in sorted(allocations.items())
+            for (base, nbytes), allocation in found.items()
         }
-        self._windows = [*self._own_windows.values(), *self._global_windows.values()]
+        self._windows = [*self._own_windows.values()]
+        for _, window in sorted(self._global_windows.items(), key=lambda item: (item[0][0], -item[0][1])):
+            # A view may lie in an array that a pointer in memory leads to: an address means the whole of it.
+            if window.end > self._windows[-1].end:
+                self._windows.append(window)
         self._starts = np.array([window.start for window in self._windows])
         self._starts_list = self._starts.tolist()
         self._widths = [op.dtype.itemsize * _consecutive(op) for op in self.compiled.access]
@@ -273,7 +277,7 @@ class Addressing:
         return Window(whole.segment, whole.space, whole.base, limits, whole.stride, allocation)
 
     def _window_of(self, allocation: Allocation) -> Window:
-        return self._global_windows[allocation.base]
+        return self._global_windows[allocation.base, allocation.nbytes]
 
     def _number_at(self, address: int) -> int:
         """Number of the window that holds an address, or of the last one before it."""
@@ -281,8 +285,10 @@ class Addressing:
 
     def _allowed(self, op: Load | Store | Atomic, window: Window) -> bool:
         """Whether an access of the operation's space may go to a window."""
-        return op.root is not None or op.space in (GENERIC, window.space) or (
-            op.space == CONSTANT and window.space == GLOBAL
+        return (
+            op.root is not None
+            or op.space in (GENERIC, window.space)
+            or (op.space == CONSTANT and window.space == GLOBAL)
         )
 
 

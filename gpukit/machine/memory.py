@@ -113,7 +113,12 @@ class GlobalMemory:
             if root.nbytes and low <= start and start + root.nbytes <= high:
                 return allocation
         allocation = Allocation(
-            name, self._next if base is None else base, flat_bytes(root), root.shape, root.dtype, readonly=not root.flags.writeable
+            name,
+            self._next if base is None else base,
+            flat_bytes(root),
+            root.shape,
+            root.dtype,
+            readonly=not root.flags.writeable,
         )
         self.allocations.append(allocation)
         self._pointers.append((start, start + root.nbytes))

@@ -131,11 +131,12 @@ class Pointers:
         self.counts: dict[tuple, Any] = {}
 
     def fits(self, window: Window, distance: int, width: int) -> bool:
-        """Whether `width` aligned bytes at a distance from every address lie in the window. `width` is a power of 2."""
+        """Whether `width` aligned bytes at a distance from every address lie in the window, counted in units of
+        that size from its base on. `width` is a power of 2."""
         return (
             self.low + distance >= window.start
             and self.high + distance + width <= window.end
-            and not (self.varying | (self.first + distance)) & (width - 1)
+            and not (self.varying | (self.first + distance) | window.base) & (width - 1)
         )
 
     def index(self, window: Window, size: int) -> Lanewise:
@@ -163,11 +164,11 @@ class PointerSpot(Spot):
         self.lanes = pointers.lanes
 
     @property
-    def address(self) -> Lanewise:  # type: ignore[override]
+    def address(self) -> Lanewise:
         return self.pointers.address + self.distance if self.distance else self.pointers.address
 
     @property
-    def offset(self) -> Lanewise:  # type: ignore[override]
+    def offset(self) -> Lanewise:
         offset = self.pointers.index(self.window, 1)
         return offset + self.distance if self.distance else offset
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import KernelAssertion
-from gpukit.machine.spots import Lanewise
 from gpukit.machine.lanes import LaneSet, Wave, per_lane
 from gpukit.machine.program import Launch, Print, Raise
+from gpukit.machine.spots import Lanewise
 from gpukit.machine.warp import active_bits
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from gpukit.machine.spots import Lanewise
 from gpukit.machine.hazards import HazardTracker
 from gpukit.machine.lanes import LaneSet
 from gpukit.machine.program import Alu
+from gpukit.machine.spots import Lanewise
 
 
 class ValueChecks:

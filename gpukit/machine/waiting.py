@@ -194,14 +194,12 @@ class Waiting:
         self.flush()
         lanes = self.L
         value, number, threads = operands
-        numbers = np.broadcast_to(np.asarray(0 if number is None else number, np.int64), (lanes.n,))
-        counts = np.broadcast_to(np.asarray(0 if threads is None else threads, np.int64), (lanes.n,))
         brought = () if value is None else (np.broadcast_to(value, (lanes.n,)),)
-        wanted = numbers << 32 | counts
+        wanted = np.asarray(0 if number is None else number, np.int64) % NAMED_BARRIERS << 32
+        wanted = wanted | np.asarray(0 if threads is None else threads, np.int64)
         for key in np.unique(wanted).tolist():
-            keep = wanted == key
-            parked = Parked(lanes, block, brought, None, key >> 32 & NAMED_BARRIERS - 1, key & 0xFFFFFFFF)
-            if not keep.all():
+            parked = Parked(lanes, block, brought, None, key >> 32, key & 0xFFFFFFFF)
+            if wanted.ndim and not (keep := wanted == key).all():
                 parked = parked.part(keep)
             if self.tracker is not None:
                 self.tracker.arrive(parked.lanes, parked.number)
@@ -210,6 +208,7 @@ class Waiting:
                 self.push(end.target, parked.lanes)
             else:
                 self.at_barrier.append(parked)
+        self.open_full_barriers()
         self.open_part_barriers()
         if self.at_barrier or self.arrivals:
             self.leave_lockstep()
@@ -240,8 +239,8 @@ class Waiting:
         return np.bincount(blocks, np.where(whole, 32, here), self.wave.n_blocks).astype(np.int64)
 
     def _open_part_barrier(self, number: int, which: np.ndarray, places: np.ndarray) -> None:
-        """Open a named barrier of the blocks in `which` (bool (n_blocks,)) for `places` threads of each, those that came
-        first; arrivals are used up before waiting threads are let through."""
+        """Open a named barrier of the blocks in `which` (bool (n_blocks,)) for `places` threads of each, those that
+        came first; arrivals are used up before waiting threads are let through."""
         left = np.where(which, places, 0)
 
         def take(queue: list[Parked]) -> tuple[list[Parked], list[Parked]]:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 COMPILED_HEADING = "Compiled level: what the hardware would count"
 # What still stands between the compiled level and the hardware.
 ASSEMBLER_NOTE = (
-    "The assembler has the last word: it may still merge, predicate or drop instructions of the compiler's PTX; "
+    "The assembler has the last word: it may still merge, predicate or drop what the compiler wrote; "
     "gpukit/machine/README.md says what of that is modelled."
 )
 
@@ -273,7 +273,7 @@ def work_shares(report: Report) -> dict[Place, tuple[float, float]]:
 @dataclass(frozen=True, slots=True)
 class CounterRow:
     """A row of the table of counters: what is counted, for loads and for stores, and Nsight Compute's name for it (that
-    of the loads; the stores' has `_st` for `_ld`)."""
+    of the loads; the stores' has `_st` for `_ld`), '' where no reading has been compared with it."""
 
     label: str
     load: int | float
@@ -287,11 +287,12 @@ _ROWS = (
     ("shared requests", "shared_{}_requests", "smsp__sass_inst_executed_op_shared_ld.sum"),
     ("shared wavefronts", "shared_{}_wavefronts", "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum"),
     ("bank conflicts", "shared_{}_bank_conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"),
-    ("local requests", "local_{}_requests", "smsp__sass_inst_executed_op_local_ld.sum"),
+    ("local requests", "local_{}_requests", ""),
 )
 _SINGLE_ROWS = (
-    ("global atomics", "global_atomics", "smsp__sass_inst_executed_op_global_atom.sum"),
-    ("shared atomics", "shared_atomics", "smsp__sass_inst_executed_op_shared_atom.sum"),
+    ("constant loads", "constant_loads"),
+    ("global atomics", "global_atomics"),
+    ("shared atomics", "shared_atomics"),
 )
 
 
@@ -303,9 +304,9 @@ def counter_rows(report: Report) -> list[CounterRow]:
         load, store = (counters.get(name.format(way), 0) for way in ("load", "store"))
         if load or store:
             table.append(CounterRow(label, load, store, metric))
-    for label, name, metric in _SINGLE_ROWS:
+    for label, name in _SINGLE_ROWS:
         if counters.get(name, 0):
-            table.append(CounterRow(label, counters[name], None, metric))
+            table.append(CounterRow(label, counters[name], None, ""))
     return table
 
 
@@ -349,7 +350,7 @@ def _tokens(code: str, language: str) -> list[Token]:
         (Number, "number"),
         (String, "string"),
     )
-    lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
+    lexer = get_lexer_by_name(language, stripnl=False)
     return [
         (next((style for parent, style in styles if kind in parent), ""), text) for kind, text in lexer.get_tokens(code)
     ]

@@ -47,7 +47,7 @@ class Report:
     """What one launch did.
 
     `grid` and `block` are (x, y, z); `threads` and `warps` count the whole grid; `shared_bytes` is static plus dynamic
-    shared memory of a block; `level` is "source" or "compiled"; `seconds` is how long the CPU machine took (it says
+    shared memory of a block; `level` is "source" or "compiled"; `seconds` is how long the run took here (it says
     nothing about a GPU). `lines` are the kernel and its device functions; `folded` is what lines elsewhere cost, one
     entry per file with `number` 0. `output` is what the kernel printed, piece by piece. `hazards` holds errors and
     warnings, `findings` notes. `hazards_checked` is False when the launch ran without the hazard checks, so that an

@@ -52,7 +52,9 @@ def test_a_pointer_to_an_array_that_is_gone_is_named():
     gc.collect()
     outcome = launch(kernel(USE, "u64", names=["table"]), 1, table)
     assert outcome.kinds == ["oob_global_read", "oob_global_write"]
-    assert all("data" in h.message and "no longer exists" in h.message for h in outcome.hazards if h.severity == "error")
+    assert all(
+        "data" in h.message and "no longer exists" in h.message for h in outcome.hazards if h.severity == "error"
+    )
 
 
 def test_a_number_may_stand_for_a_pointer():
@@ -63,7 +65,10 @@ def test_a_number_may_stand_for_a_pointer():
 
 
 def test_a_view_lies_where_it_lies_in_its_array():
-    body = "ld.param.u64 %q1, [a0]; mov.u32 %r0, %tid.x; mad.wide.u32 %q2, %r0, 4, %q1; ld.global.f32 %f1, [%q2]; st.global.f32 [%q2], %f1;"
+    body = """
+        ld.param.u64 %q1, [a0]; mov.u32 %r0, %tid.x; mad.wide.u32 %q2, %r0, 4, %q1; ld.global.f32 %f1, [%q2];
+        st.global.f32 [%q2], %f1;
+    """
     x = np.arange(64, dtype=np.float32)
     aligned = launch(kernel(body, "u64", names=["x"]), 32, x).counters["global_load_sectors"]
     shifted = launch(kernel(body, "u64", names=["x"]), 32, x[1:]).counters["global_load_sectors"]

@@ -144,7 +144,7 @@ def test_quotients_are_right_to_the_last_bit():
         assert evaluate(f"div.{form}.f32", a.tolist(), b.tolist()) == (a / b).tolist()
 
 
-# --- doubles ----------------------------------------------------------------------------------------------------------
+# --- doubles -------------------------------------------------------------------------------------------------------
 
 
 @given(st.lists(st.integers(1, F64.infinity - 1), min_size=1, max_size=30))

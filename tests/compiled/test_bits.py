@@ -33,7 +33,7 @@ for T in ("b16", "b32", "b64", "u16", "u32", "u64", "s16", "s32", "s64"):
     CASES.append(case(f"shr.{T}", T, f"{T} u32", lambda a, b: a >> min(b, 64), b=AMOUNT))
 
 
-# --- functions of bits -----------------------------------------------------------------------------------------------
+# --- functions of bits ---------------------------------------------------------------------------------------------
 
 
 def funnel(direction: str, mode: str):
@@ -173,7 +173,7 @@ for mode in ("clamp", "wrap"):
         case(f"szext.{mode}.s32", "s32", "s32 u32", extension(mode, "s32"), b=AMOUNT),
     ]
 
-# --- comparison and selection ----------------------------------------------------------------------------------------
+# --- comparison and selection ---------------------------------------------------------------------------------------
 
 COMPARE = {
     "eq": lambda a, b: a == b,
@@ -274,7 +274,7 @@ def test_field_of_literal_position(kind: str, start: int, length: int):
     check(insert, [LANES, LANES, LITERAL, LITERAL], [(a & width, ~a >> 3 & width, *rest) for a, *rest in rows])
 
 
-# --- what only some operands show ------------------------------------------------------------------------------------
+# --- what only some operands show ----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["b16", "b32", "b64"])
@@ -309,7 +309,7 @@ def test_a_negated_predicate():
     assert got["%q"].tolist() == [False, True, True, True]
 
 
-# --- lop3 ------------------------------------------------------------------------------------------------------------
+# --- lop3 ----------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=60, deadline=None)
@@ -347,7 +347,7 @@ def test_lop3_with_a_predicate(word: str, join):
     assert got["%p"].tolist() == got["%r"].tolist() == join(a == 2, q).tolist()
 
 
-# --- what is not there -----------------------------------------------------------------------------------------------
+# --- what is not there ---------------------------------------------------------------------------------------------
 
 REFUSED = {
     "and.u32 %d, %a, %b;": "and.u32",

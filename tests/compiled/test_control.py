@@ -244,7 +244,10 @@ def test_what_the_machine_does_not_have_is_refused_with_its_line(text, why):
 
 def test_special_registers():
     declare = ".reg .b32 %x;"
-    body = "mov.u32 %d, %laneid; mov.u32 %x, %warpid; mad.lo.s32 %d, %x, 1000, %d; mov.u32 %x, %ntid.x; add.s32 %d, %d, %x;"
+    body = """
+        mov.u32 %d, %laneid; mov.u32 %x, %warpid; mad.lo.s32 %d, %x, 1000, %d; mov.u32 %x, %ntid.x;
+        add.s32 %d, %d, %x;
+    """
     assert one(body, declare) == [v % 32 + 1000 * (v // 32) + 64 for v in N.tolist()]
     for name, of in {
         "le": lambda lane: (2 << lane) - 1,

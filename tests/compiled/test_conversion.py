@@ -7,6 +7,7 @@ import itertools
 import re
 from collections.abc import Callable
 from fractions import Fraction
+from functools import cache
 
 import numpy as np
 import pytest
@@ -87,7 +88,7 @@ def floats(f: Format, *, near_limits: bool = False) -> list[int]:
     return rows + [bits for (bits,) in operands(f, size - len(rows), 5)]
 
 
-# --- integers --------------------------------------------------------------------------------------------------------
+# --- integers ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("source", INTEGERS)
@@ -126,7 +127,7 @@ def test_integer_to_float(source):
     check(source, integers(source), conversions)
 
 
-# --- floats ----------------------------------------------------------------------------------------------------------
+# --- floats --------------------------------------------------------------------------------------------------------
 
 
 def integer_of(f: Format, result: str, mode: str) -> Callable[[int], int]:
@@ -210,15 +211,17 @@ def test_float_to_float(have):
 
 @pytest.mark.parametrize("f", FORMATS.values(), ids=FORMATS)
 def test_rounding_to_an_integer_that_stays_a_float(f):
-    def rounding(mode: str) -> Callable[[int], int]:
-        def reference(v: int) -> int:
-            if v & f.sign - 1 >= f.bias + f.mantissa << f.mantissa:  # too large for a fraction, infinite or NaN
-                return v
-            return f.rounded(Fraction(to_integer(f.value(v), mode)), "rn", bool(v & f.sign))
-
-        return reference
-
     rows = list(range(65536)) if f.bits == 16 else floats(f, near_limits=True)
+    too_large = f.bias + f.mantissa << f.mantissa  # for a fraction, up to infinite and NaN
+    fractions = {v: f.value(v) for v in rows if v & f.sign - 1 < too_large}
+
+    @cache
+    def bits_of(integer: int, negative_zero: bool) -> int:
+        return f.rounded(Fraction(integer), "rn", negative_zero)
+
+    def rounding(mode: str) -> Callable[[int], int]:
+        return lambda v: bits_of(to_integer(fractions[v], mode), bool(v & f.sign)) if v in fractions else v
+
     check(f.name, rows, {f"{mode}i.{f.name}.{f.name}": rounding(mode) for mode in MODES}, ignore_nan=True)
 
 
@@ -285,7 +288,7 @@ def test_float32_to_halves_and_pairs(f, modifiers):
         assert got["%d"].tolist() == pairs
 
 
-# --- tf32 ------------------------------------------------------------------------------------------------------------
+# --- tf32 ----------------------------------------------------------------------------------------------------------
 
 
 def tf32(v: int, mode: str, modifiers: str) -> int:
@@ -312,7 +315,7 @@ def test_tf32(name):
     assert [hex(v) for v in got["%d"].tolist()] == [hex(tf32(v, mode, modifiers)) for v in rows]
 
 
-# --- 8-bit floats ----------------------------------------------------------------------------------------------------
+# --- 8-bit floats --------------------------------------------------------------------------------------------------
 
 # e4m3 has no infinity: the one code of all ones is NaN, and what would be infinity in the manner of IEEE is a number.
 E4M3, E5M2 = Format("e4m3", 4, 3), Format("e5m2", 5, 2)
@@ -390,7 +393,7 @@ def test_halves_and_floats_to_8_bits(f, relu):
     assert got["%d"].tolist() == [v << 8 | w for v, w in zip(codes, codes[::-1], strict=True)]
 
 
-# --- cvt.pack --------------------------------------------------------------------------------------------------------
+# --- cvt.pack ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", ["u16", "s16", "u8", "s8", "u4", "s4", "u2", "s2"])
@@ -411,7 +414,7 @@ def test_pack(kind):
         assert found == expected, f"{kind} {x} {y} {z:#x}: {found:#x}, not {expected:#x}"
 
 
-# --- forms -----------------------------------------------------------------------------------------------------------
+# --- forms ---------------------------------------------------------------------------------------------------------
 
 
 def test_uniform_and_literal_operands():

@@ -22,12 +22,12 @@ from gpukit.machine.program import Alu
 
 FORMATS = {"f32": F32, "f64": F64}
 MODES = ("rn", "rz", "rm", "rp")
-COUNT = 512
+COUNT = 384
 # f32 with more room for the exponent than any result needs
 ROOMY = Format("f32 without a smallest number", 13, 23)
 
 
-# --- references over bits ---------------------------------------------------------------------------------------------
+# --- references over bits ------------------------------------------------------------------------------------------
 
 
 def nan_of(f: Format, *values: int) -> int:
@@ -137,7 +137,7 @@ def clamped(bits: int) -> int:
     return 0 if F32.is_nan(bits) or bits & F32.sign else min(bits, F32.one)
 
 
-# --- operands ---------------------------------------------------------------------------------------------------------
+# --- operands ------------------------------------------------------------------------------------------------------
 
 
 def delicate(f: Format, count: int, seed: int) -> list[tuple[int, int, int]]:
@@ -150,29 +150,41 @@ def delicate(f: Format, count: int, seed: int) -> list[tuple[int, int, int]]:
         odd = 2 * int(draw.integers(0, 1 << p)) + 1
         exponent = int(draw.integers(-8, 8))
         z = Fraction(int(draw.integers(1 << p, 2 << p))) * Fraction(2) ** (exponent - p)
-        kind = len(rows) % 5
+        kind, low = len(rows) % 6, 1 - f.bias
+        u = Fraction(1, 2 ** int(draw.integers(p // 2 - 1, p)))
+        x, y = 1 + u, 1 - u + (u * u if u * u >= Fraction(1, 2**p) else 0)  # whose product is 1 + u**3 or 1 - u**2
         if kind == 0:  # the product is half a unit of z, and a little more or less
-            u = Fraction(1, 2 ** int(draw.integers(p // 2 - 1, p)))
-            x, y = 1 + u, 1 - u + (u * u if u * u >= Fraction(1, 2**p) else 0)  # 1 + u**3 or 1 - u**2
             y *= Fraction(2) ** (exponent - p - 1)
-        elif kind == 1:  # the product and z nearly cancel
+        elif kind == 1:  # the same among the subnormal numbers
+            x *= Fraction(2) ** (low // 2)
+            y *= Fraction(2) ** (low - low // 2 - p - 1)
+            below = int(draw.integers(0, 1 << p)) >> int(draw.integers(0, p))
+            z = Fraction((1 << p) - 1 - below) * Fraction(2) ** (low - p)
+        elif kind == 2:  # the product and z nearly cancel
             x, y = Fraction(odd, 2**p), Fraction(2 * int(draw.integers(0, 1 << p)) + 1, 2**p)
             z = x * y + Fraction(int(draw.integers(-2, 3)), 2**p)
             sign[2] = -sign[0] * sign[1]
-        elif kind == 2:  # the sum has few bits: often a tie, without anything beyond
+        elif kind == 3:  # the sum has few bits: often a tie, without anything beyond
             x, y = Fraction(int(draw.integers(1, 64))), Fraction(int(draw.integers(1, 64)), 2 ** int(draw.integers(p)))
-        else:  # near the smallest normal and among the subnormal numbers
-            low = 1 - f.bias
+        else:  # near the smallest normal number, with and without an addend
             x = Fraction(odd, 2**p) * Fraction(2) ** (low // 2)
-            y = Fraction(2 * int(draw.integers(0, 1 << p)) + 1, 2**p) * Fraction(2) ** (low - low // 2 - kind + 3)
-            z = Fraction(int(draw.integers(0, 1 << p))) * Fraction(2) ** (low - p) * (kind == 4)
+            y = Fraction(2 * int(draw.integers(0, 1 << p)) + 1, 2**p) * Fraction(2) ** (low - low // 2 + 4 - kind)
+            z = Fraction(int(draw.integers(0, 1 << p))) * Fraction(2) ** (low - p) * (kind == 5)
         rows.append(tuple(f.rounded(v * int(s)) for v, s in zip((x, y, z), sign, strict=True)))
     return rows
 
 
+def reciprocals(f: Format) -> list[tuple[int, int, int]]:
+    """Numbers whose reciprocals are next to the smallest normal number, divided by and multiplied with some near 1."""
+    large = f.bias - 1 + f.bias << f.mantissa
+    return [(large + i, f.one + j, f.one - 1 + i) for i in range(-4, 12) for j in range(-8, 8)]
+
+
+# Bits of a, b and c.
 ROWS = {
-    name: operands(f, COUNT, seed=3, arity=3) + delicate(f, COUNT, seed=4) for name, f in FORMATS.items()
-}  # bits of a, b and c
+    name: operands(f, COUNT, seed=3, arity=3) + delicate(f, COUNT, seed=4) + reciprocals(f)
+    for name, f in FORMATS.items()
+}
 
 
 def columns(kind: str, rows: list[tuple[int, ...]]) -> list[np.ndarray]:
@@ -197,7 +209,7 @@ def check(instruction: str, kind: str, arity: int, reference: Callable[..., int]
         assert bits == expected, (instruction, [hex(v) for v in row[:arity]], hex(bits), hex(expected))
 
 
-# --- rounded arithmetic -----------------------------------------------------------------------------------------------
+# --- rounded arithmetic --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -230,7 +242,7 @@ def test_without_a_mode_results_round_to_nearest(opcode, kind):
     assert evaluate(f"{opcode}.{kind}", kind, 2, ROWS[kind]) == evaluate(f"{opcode}.rn.{kind}", kind, 2, ROWS[kind])
 
 
-# --- fma, whose quick way must know when not to be taken --------------------------------------------------------------
+# --- fma, whose quick way must know when not to be taken -----------------------------------------------------------
 
 
 def through_float64(x: np.ndarray, y: np.ndarray, z: np.ndarray) -> np.ndarray:
@@ -302,7 +314,7 @@ def test_fma_takes_any_mix_of_scalars_and_vectors(kind):
         assert (found == expected).all()
 
 
-# --- signs, minimum and maximum ---------------------------------------------------------------------------------------
+# --- signs, minimum and maximum ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", FORMATS)
@@ -352,7 +364,7 @@ def test_min_and_max_of_magnitudes_with_the_sign_of_the_product(opcode, nan):
     check(f"{opcode}{nan}.xorsign.abs.f32", "f32", 2, reference)
 
 
-# --- two floats in one register ---------------------------------------------------------------------------------------
+# --- two floats in one register ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("instruction", ["add.rn", "sub.rz", "mul.rp.ftz", "fma.rn", "fma.rm.ftz", "add"])
@@ -369,7 +381,7 @@ def test_f32x2_computes_both_halves(instruction):
     assert found.view(np.uint32).tolist() == expected
 
 
-# --- what the hazard checks are told ----------------------------------------------------------------------------------
+# --- what the hazard checks are told -------------------------------------------------------------------------------
 
 
 def checked(body: str) -> list[tuple[str | None, tuple]]:
@@ -407,7 +419,7 @@ def test_what_cannot_is_not(instruction):
     assert checked(f"{instruction};") == []
 
 
-# --- refused ----------------------------------------------------------------------------------------------------------
+# --- refused -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(

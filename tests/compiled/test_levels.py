@@ -29,7 +29,7 @@ extern "C" __global__ void saxpy(float a, const float* x, float* y, int n) {
 N = 512
 
 
-# --- kernels that a compiler changes ---------------------------------------------------------------------------------
+# --- kernels that a compiler changes -------------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -129,7 +129,7 @@ def numbers(comparison, place, counter):
     return found
 
 
-# --- levels ----------------------------------------------------------------------------------------------------------
+# --- levels --------------------------------------------------------------------------------------------------------
 
 
 def test_a_python_kernel_has_both_levels_and_source_is_the_default():
@@ -183,7 +183,7 @@ def test_kernels_of_files_by_name(tmp_path):
         kernels["absent"]
 
 
-# --- reasons, on kernels that show them ------------------------------------------------------------------------------
+# --- reasons, on kernels that show them ----------------------------------------------------------------------------
 
 
 def test_what_the_compiler_leaves_alone_is_equal():
@@ -261,7 +261,28 @@ def test_one_element_twice_in_a_line():
     assert numbers(comparison, place, "global_load_requests") == (2 * N // 32, N // 32)
 
 
-# --- reasons, on made evidence ---------------------------------------------------------------------------------------
+@cuda.jit
+def tiles(x, out):
+    s = cuda.shared.array((8, 8), float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    s[ty, tx] = x[ty, tx]
+    cuda.syncthreads()
+    total = float32(0)
+    for q in range(8):
+        total += s[ty, q]
+    out[ty, tx] = total
+
+
+def test_shared_loads_that_the_assembler_merges():
+    x, out = random(8, 8), np.zeros((8, 8), np.float32)
+    comparison = compared(tiles, x, out, grid=1, block=(8, 8))
+    place = at(tiles, "s[ty, q]")
+    assert numbers(comparison, place, "shared_load_requests") == (8 * 2, 2 * 2)
+    assert differences(comparison, place)["shared_load_requests"] == {"by the assembler"}
+    assert "it makes 2 loads of 16 bytes a lane of the compiler's 8" in " ".join(str(comparison).split())
+
+
+# --- reasons, on made evidence -------------------------------------------------------------------------------------
 
 LINE = ("k.py", 9)
 
@@ -299,10 +320,10 @@ def test_wider_and_narrower_requests():
 
 
 def test_what_the_assembler_did_is_said_where_it_is_marked_alone():
-    merged = code(4, 16, 16, widths=(16,), assembled=True)
+    merged = code(4, 16, 16, widths=(16,), assembled=True, emitted=16)
     assert reason("shared loads", code(16, loops=(8,)), merged) == (
         "by the assembler",
-        "4 loads of 16 bytes a lane are left",
+        "it makes 4 loads of 16 bytes a lane of the compiler's 16",
     )
     dropped = code(0, 0, 0, 0, widths=(), assembled=True)
     assert reason("shared loads", code(), dropped)[0] == "by the assembler"
@@ -331,7 +352,7 @@ def test_every_kind_of_reason_is_a_word_for_people():
     assert {"hoisted", "unrolled", "vectorized", "predicated", "in registers", "by the assembler", "differs"} <= kinds
 
 
-# --- accesses to the same elements -----------------------------------------------------------------------------------
+# --- accesses to the same elements ---------------------------------------------------------------------------------
 
 
 def same_lines(kernel, *args):
@@ -374,7 +395,7 @@ def test_equal_expressions_are_one_element_within_the_same_loops():
     assert found["out[6] = x[i + k]"] == set()
 
 
-# --- inputs and results ----------------------------------------------------------------------------------------------
+# --- inputs and results --------------------------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -422,7 +443,7 @@ def test_results_that_differ_are_counted():
     assert "out: 512 of 512 elements differ, by at most 5.96e-08" in str(comparison)
 
 
-# --- what a person sees ----------------------------------------------------------------------------------------------
+# --- what a person sees --------------------------------------------------------------------------------------------
 
 
 class Checker(HTMLParser):

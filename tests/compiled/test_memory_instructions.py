@@ -178,7 +178,9 @@ def test_floating_atomics_of_every_width():
     for kind, dtype in (("f32", np.float32), ("f64", np.float64)):
         x, out = np.array([0.5], dtype), np.zeros(32, dtype)
         register, one = ("%f1", "0f3F800000") if kind == "f32" else ("%d1", "0d3FF0000000000000")
-        outcome = per_thread(f"atom.global.add.{kind} {register}, [%q1], {one}; st.global.{kind} [%q4], {register};", x, out)
+        outcome = per_thread(
+            f"atom.global.add.{kind} {register}, [%q1], {one}; st.global.{kind} [%q4], {register};", x, out
+        )
         assert out.tolist() == [0.5 + i for i in range(32)]
         assert [h.kind for h in outcome.hazards] == ["nonassociative_atomics"]
 
@@ -248,7 +250,7 @@ def test_asynchronous_copies_fill_up_with_zeros():
     assert out.tolist() == [2 * i + 2 if i % 2 else 0 for i in range(N)]
 
 
-# --- hazards -----------------------------------------------------------------------------------------------------------
+# --- hazards -------------------------------------------------------------------------------------------------------
 
 
 def test_an_access_past_the_end_names_the_array_and_the_element():
@@ -315,7 +317,7 @@ def test_an_acquire_load_does_not_race_with_a_release_store():
     assert "race_global_interblock" in outcome.kinds
 
 
-# --- bad arguments and refusals ----------------------------------------------------------------------------------------
+# --- bad arguments and refusals ------------------------------------------------------------------------------------
 
 
 def test_arguments_that_do_not_fit_are_named():

@@ -17,7 +17,7 @@ def values(body: str, x: np.ndarray = LANES, dtype=np.int32, declare: str = "") 
     return out.tolist()
 
 
-# --- shuffles ----------------------------------------------------------------------------------------------------------
+# --- shuffles ------------------------------------------------------------------------------------------------------
 
 
 def shuffled(way: str, value: list[int], b: int, c: int) -> list[int]:
@@ -72,7 +72,7 @@ def test_floats_are_shuffled_by_their_bits():
     assert out.tolist() == [x[t ^ 1] for t in range(32)]
 
 
-# --- votes -------------------------------------------------------------------------------------------------------------
+# --- votes ---------------------------------------------------------------------------------------------------------
 
 
 def test_votes():
@@ -130,7 +130,7 @@ def test_masks_that_do_not_fit_are_errors():
     assert "warp_mask_excludes_caller" in per_thread(excluded, x, out).kinds
 
 
-# --- barriers ----------------------------------------------------------------------------------------------------------
+# --- barriers ------------------------------------------------------------------------------------------------------
 
 TILE = ".shared .align 4 .b8 tile[256];"
 MINE = "mov.u32 %r2, tile; mad.lo.s32 %r3, %r0, 4, %r2; st.shared.b32 [%r3], %r0;"
@@ -195,7 +195,7 @@ def test_a_barrier_that_a_part_of_a_warp_skips_is_divergent():
 
 
 def test_the_grid_barrier_of_cooperative_groups():
-    # What the header's grid.sync() compiles to: an atomic on a counter in memory of the driver, and a loop that polls it.
+    # What the header's grid.sync() compiles to: an atomic on a counter in the driver's memory, and a loop that polls.
     body = """
         ld.param.u64 %q1, [a0]; mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x;
         setp.ne.s32 %p1, %r0, 0; @%p1 bra FIRST; mul.wide.u32 %q2, %r1, 4; add.s64 %q2, %q1, %q2;

@@ -160,6 +160,19 @@ def return_inside_the_loop(out):
     out[i] = i
 
 
+@wrong(2, 64, lambda: (ints(128), ints(128)), "barrier_with_exited_threads")
+def return_inside_the_loop_after_some_work(out, seen):
+    i = cuda.grid(1)
+    for k in range(3):
+        if i % 8 == 5 and k == 1:
+            if out[i] > 0:
+                seen[i] = 1
+            return
+        out[i] += 1
+        cuda.syncthreads()
+    seen[i] = 2
+
+
 @wrong(
     (2, 2),
     (16, 16),

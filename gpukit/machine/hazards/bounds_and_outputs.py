@@ -104,11 +104,15 @@ class BoundsChecks:
         space = op.space
         if space == GENERIC:
             space = GLOBAL if first >= GLOBAL_BASE else LOCAL if first >= LOCAL_BASE else SHARED
-        stretch = self.names.stretch(op, first)
-        array = self.names.at(op, first) if stretch is None else stretch.name
+        gone = self.names.former(first)
+        stretch = None if gone is not None else self.names.stretch(op, first)
+        array = gone or (self.names.at(op, first) if stretch is None else stretch.name)
         facts: dict = {}
         if stretch is not None:
-            low, high = (first - stretch.start) // stretch.itemsize, (first + width - 1 - stretch.start) // stretch.itemsize
+            low, high = (
+                (first - stretch.start) // stretch.itemsize,
+                (first + width - 1 - stretch.start) // stretch.itemsize,
+            )
             size = (stretch.end - stretch.start) // stretch.itemsize
             before, behind = max(0, stretch.start - first), max(0, first + width - stretch.end)
             facts = {"shape": [size], "bytes_before": before, "bytes_behind": behind}
@@ -117,7 +121,10 @@ class BoundsChecks:
             block, thread = entry.facts["block"], entry.facts["threads"][0]
             who = f"{self.names.thread(thread)} of {self.names.block(block)} {kind}s"
             advice = "Guard the access with `if (i < n)`, or correct the index."
-            if stretch is None:
+            if gone is not None:
+                text = f"{who} {gone}, an array that no longer exists"
+                advice = "Keep the array alive while device code holds pointers to it."
+            elif stretch is None:
                 null = "through a null pointer" if 0 <= first < NULL_PAGE else "at an address outside every array"
                 text = f"{who} {array} {null} (address {first:#x})"
                 advice = "Check the pointer and the index."
@@ -126,7 +133,9 @@ class BoundsChecks:
                 advice = "Test for the empty case before the access."
             else:
                 what = f"element {low:,}" if low == high else f"elements {low:,} to {high:,}"
-                far = f"{plural(before, 'byte')} before its start" if before else f"{plural(behind, 'byte')} past its end"
+                far = (
+                    f"{plural(before, 'byte')} before its start" if before else f"{plural(behind, 'byte')} past its end"
+                )
                 text = f"{who} {what} of {array}, which has {size:,}: the access {'begins' if before else 'ends'} {far}"
             return self.where.hazard(
                 _word(space, kind), ERROR, op.line, text, advice,
@@ -137,14 +146,15 @@ class BoundsChecks:
         self._example((_word(space, kind), op.line, array), op, lanes, [address], build)
 
     def misaligned(self, op: MemoryOp, lanes: LaneSet, address: np.ndarray, width: int, kind: str) -> None:
-        """Lanes whose address (int64 (n,)) is no multiple of the `width` bytes of their access, which was suppressed."""
+        """Lanes whose address (int64 (n,)) is no multiple of the `width` bytes of their suppressed access."""
         first = int(address[0])
         stretch = self.names.stretch(op, first)
         array = self.names.at(op, first) if stretch is None else stretch.name
 
         def build(entry: Entry) -> Hazard:
             block, thread = entry.facts["block"], entry.facts["threads"][0]
-            text = f"{self.names.thread(thread)} of {self.names.block(block)} {kind}s {plural(width, 'byte')} of {array} at "
+            who = f"{self.names.thread(thread)} of {self.names.block(block)}"
+            text = f"{who} {kind}s {plural(width, 'byte')} of {array} at "
             index = None
             if stretch is not None:
                 index = ((first - stretch.start) // stretch.itemsize,)
@@ -368,14 +378,14 @@ class OutputCheck:
         chosen = _roots_written_where_data_says(launch.program)
         self.stores = {root: op for root, op in self.stores.items() if root not in chosen}
 
-    def finish(self, memories: dict[int, Memory | None]) -> list[Hazard]:
-        """unwritten_output findings. `memories`: by base address of the allocation."""
+    def finish(self, memories: dict[tuple[int, int], Memory | None]) -> list[Hazard]:
+        """unwritten_output findings. `memories`: by base address and length of the allocation."""
         found = []
         seen: set[int] = set()
         for root, op in self.stores.items():
             allocation = self.launch.allocations[root]
             assert allocation is not None
-            memory = memories.get(allocation.base)
+            memory = memories.get((allocation.base, allocation.nbytes))
             if (memory is not None and memory.loaded) or allocation.base in seen:
                 continue
             seen.add(allocation.base)

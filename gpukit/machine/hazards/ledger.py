@@ -230,6 +230,10 @@ class Names:
                     return self._of_root(op, number)
         return None
 
+    def former(self, address: int) -> str | None:
+        """The array that was at an address in an earlier launch and is gone."""
+        return next((name for base, nbytes, name in self.launch.former if base <= address < base + nbytes), None)
+
     def _of_root(self, op: object, number: int) -> Stretch:
         root = self.program.roots[number]
         start, end = extent(self.launch, number)
@@ -242,7 +246,7 @@ class Names:
         return Stretch(self.array(op, root.name), start, end, max(1, itemsize))
 
     def _nearest_array(self, address: int) -> Stretch | None:
-        arrays = [a for a in self.launch.allocations if a is not None]
+        arrays = [a for a in (*self.launch.allocations, *self.launch.others) if a is not None]
         if not arrays:
             return None
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import TypeGuard
 
 import numpy as np
 
@@ -93,7 +94,10 @@ class HazardTracker:
             for number, allocation in enumerate(launch.allocations)
             if allocation is not None and number in written
         }
-        self._global: dict[int, Memory | None] = {}
+        anywhere = any(op.root is None and op.space in (GLOBAL, GENERIC) for op in operations if _writes(op))
+        if anywhere:
+            self._written |= {allocation.base for allocation in launch.others}
+        self._global: dict[tuple[int, int], Memory | None] = {}  # by base and length
         self._own: dict[str, Memory | None] = {}  # shared and local memory of the wave
         self._float_atomics: dict[tuple[int, str], int] = {}
         self._epoch = 0
@@ -208,15 +212,16 @@ class HazardTracker:
 
     def global_memory(self, allocation: Allocation) -> Memory | None:
         """What is remembered about an allocation; None when the program only reads it, so nothing can go wrong."""
-        if allocation.base not in self._global:
-            self._global[allocation.base] = self._new_global(allocation)
-        return self._global[allocation.base]
+        key = allocation.base, allocation.nbytes
+        if key not in self._global:
+            self._global[key] = self._new_global(allocation)
+        return self._global[key]
 
     def _new_global(self, allocation: Allocation) -> Memory | None:
         if allocation.base not in self._written:
             return None
         its = [n for n, a in enumerate(self.launch.allocations) if a is not None and a.base == allocation.base]
-        granule = self._widths.granule(GLOBAL, its) or 1
+        granule = math.gcd(self._widths.granule(GLOBAL, its), allocation.base) or 1
         units = -(-allocation.nbytes // granule)
         shadow = Shadow(units, self._global_order, self._timed)
         return Memory(GLOBAL, shadow, granule, allocation.base, max(1, units), allocation)
@@ -431,9 +436,7 @@ class HazardTracker:
         """As `BoundsChecks.outside_memory`."""
         self.bounds.outside_memory(op, lanes, address, width, kind)
 
-    def misaligned(
-        self, op: Load | Store | Atomic, lanes: LaneSet, address: np.ndarray, width: int, kind: str
-    ) -> None:
+    def misaligned(self, op: Load | Store | Atomic, lanes: LaneSet, address: np.ndarray, width: int, kind: str) -> None:
         """As `BoundsChecks.misaligned`."""
         self.bounds.misaligned(op, lanes, address, width, kind)
 
@@ -572,6 +575,10 @@ class _Widths:
                 widths.append(self._roots[root].element)
             widths += known or ()
         return math.gcd(*widths)
+
+
+def _writes(op: Op) -> TypeGuard[Store | Atomic]:
+    return isinstance(op, Store | Atomic)
 
 
 def _may_be_strong(op: Op) -> bool:

@@ -53,7 +53,6 @@ launched(
 )
 
 
-
 def hashed(keys: np.ndarray, out: np.ndarray, n: np.int32) -> dict:
     """The kernel's formula on Python's integers."""
     mask = 2**64 - 1

@@ -33,9 +33,7 @@ def softmax_online(x: np.ndarray, y: np.ndarray, rows: np.int32, columns: np.int
     return {1: Near(value, value * EPS * (10 * (6 + 2 + 1.173 * 12) + columns + 2))}
 
 
-launched(
-    "neural", "softmax", 3, (32, 2), lambda: (logits(), zeros(5, 75), i32(5), i32(75)), softmax, exact=False
-)
+launched("neural", "softmax", 3, (32, 2), lambda: (logits(), zeros(5, 75), i32(5), i32(75)), softmax, exact=False)
 launched(
     "neural",
     "softmax_online",

@@ -18,14 +18,30 @@ def sums(x: np.ndarray, size: int) -> np.ndarray:
     return blocks_of(x, size).sum(1, dtype=x.dtype)
 
 
-for _rung in ("naive", "compact", "sequential"):
+def neighbours_first(x: np.ndarray) -> np.ndarray:
+    """What is left of the input, in rows of 512, where the stride doubles."""
+    left = x.reshape(-1, 512).copy()
+    for stride in (1, 2, 4, 8, 16, 32, 64, 128, 256):
+        left[:, :: 2 * stride] += left[:, stride :: 2 * stride]
+    return left
+
+
+def halves_first(x: np.ndarray) -> np.ndarray:
+    """What is left of the input, in rows of 512, where the stride halves."""
+    left = x.reshape(-1, 512).copy()
+    for stride in (256, 128, 64, 32, 16, 8, 4, 2, 1):
+        left[:, :stride] += left[:, stride : 2 * stride]
+    return left
+
+
+for _rung, _left in (("naive", neighbours_first), ("compact", neighbours_first), ("sequential", halves_first)):
     launched(
         LADDER,
         _rung,
         4,
         256,
         lambda: (data(2048), zeros(4, dtype=np.int32)),
-        lambda x, partial: {1: sums(x, 512)},
+        lambda x, partial, left=_left: {0: left(x), 1: sums(x, 512)},
     )
 
 for _rung in ("shared_interleaved", "shared_strided", "shared_sequential"):

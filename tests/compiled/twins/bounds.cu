@@ -2,8 +2,8 @@
 
 extern "C" __global__ void no_guard(const float* x, float* y) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
-    float v = x[i];  //! oob_global_read: x[100]
-    y[i] = 2 * v;    //! oob_global_write: y[100]
+    float v = x[i];  //! oob_global_read: element 100 of x
+    y[i] = 2 * v;    //! oob_global_write: element 100 of y
 }
 
 extern "C" __global__ void no_guard_cured(const float* x, float* y, int n) {
@@ -13,13 +13,13 @@ extern "C" __global__ void no_guard_cured(const float* x, float* y, int n) {
 
 extern "C" __global__ void one_too_far(const float* x, float* y) {
     int i = threadIdx.x;
-    float next = x[i + 1];  //! oob_global_read: x[32]
+    float next = x[i + 1];  //! oob_global_read: element 32 of x
     y[i] = next - x[i];
 }
 
 extern "C" __global__ void one_before(const float* x, float* y) {
     int i = threadIdx.x;
-    float last = x[i - 1];  //! oob_global_read: x[-1]
+    float last = x[i - 1];  //! oob_global_read: element -1 of x
     y[i] = x[i] - last;
 }
 
@@ -33,13 +33,13 @@ extern "C" __global__ void matmul_no_guard(const float* a, const float* b, float
     int tx = threadIdx.x, ty = threadIdx.y, x = blockIdx.x * 16 + tx, y = blockIdx.y * 16 + ty;
     float sum = 0;
     for (int k = 0; k < n; k += 16) {
-        s[ty][tx] = a[y * n + k + tx];    //! oob_global_read: a[
-        t[ty][tx] = b[(k + ty) * n + x];  //! oob_global_read: b[
+        s[ty][tx] = a[y * n + k + tx];    //! oob_global_read: element 400 of a
+        t[ty][tx] = b[(k + ty) * n + x];  //! oob_global_read: element 400 of b
         __syncthreads();
         for (int q = 0; q < 16; ++q) sum += s[ty][q] * t[q][tx];
         __syncthreads();
     }
-    c[y * n + x] = sum;  //! oob_global_write: c[
+    c[y * n + x] = sum;  //! oob_global_write: element 400 of c
 }
 
 extern "C" __global__ void matmul_no_guard_cured(const float* a, const float* b, float* c, int n) {
@@ -61,7 +61,7 @@ extern "C" __global__ void halo_past_the_tile(const float* x, float* y) {
     int t = threadIdx.x;
     s[t] = x[t];
     __syncthreads();
-    float next = s[t + 1];  //! oob_shared: s[64]
+    float next = s[t + 1];  //! oob_shared: element 64 of s
     y[t] = s[t] + next;
 }
 
@@ -70,7 +70,7 @@ extern "C" __global__ void halo_before_the_tile(const float* x, float* y) {
     int t = threadIdx.x;
     s[t] = x[t];
     __syncthreads();
-    float last = s[t - 1];  //! oob_shared: s[-1]
+    float last = s[t - 1];  //! oob_shared: element -1 of s
     y[t] = s[t] - last;
 }
 
@@ -99,7 +99,7 @@ extern __shared__ float dynamic[];
 // Launched with memory for 64 or for 32 elements.
 extern "C" __global__ void dynamic_too_small(const float* x, float* y) {
     int t = threadIdx.x;
-    dynamic[t] = x[t];  //! oob_shared: dynamic[32]
+    dynamic[t] = x[t];  //! oob_shared: element 32 of dynamic
     __syncthreads();
     y[t] = dynamic[63 - t];
 }
@@ -113,11 +113,11 @@ extern "C" __global__ void dynamic_too_small_cured(const float* x, float* y) {
 
 extern "C" __global__ void unsigned_minus_one(const float* x, float* y) {
     unsigned t = threadIdx.x;
-    y[t] = x[t - 1];  //! oob_global_read: x[
+    y[t] = x[t - 1];  //! oob_global_read: element 4,294,967,295 of x
 }
 
 extern "C" __global__ void empty_input(const float* x, float* y) {
-    if (threadIdx.x == 0) y[0] = x[0];  //! oob_global_read: x[0]
+    if (threadIdx.x == 0) y[0] = x[0];  //! oob_global_read: x[0], but x is empty
 }
 
 struct Record { float position[3]; int id; };
@@ -136,7 +136,7 @@ extern "C" __global__ void records_cured(const Record* r, int* out, int n) {
 extern "C" __global__ void local_too_small(const int* at, float* out) {
     float recent[4] = {1, 2, 3, 4};
     int t = threadIdx.x;
-    recent[at[t]] = 9;  //! oob_local: recent
+    recent[at[t]] = 9;  //! oob_local: element 4 of a local variable
     out[t] = recent[at[t] & 3];
 }
 
@@ -150,7 +150,7 @@ extern "C" __global__ void local_too_small_cured(const int* at, float* out) {
 extern "C" __global__ void local_not_filled(const int* x, int* out) {
     int counts[8], t = threadIdx.x;
     for (int k = 0; k < 10; ++k) {
-        counts[x[t * 10 + k]] += 1;  //! uninit_local_read: counts
+        counts[x[t * 10 + k]] += 1;  //! uninit_local_read: a local variable[
     }
     out[t] = counts[x[t]];
 }
@@ -208,8 +208,8 @@ extern "C" __global__ void misaligned_cured(const float* x, float4* out) {
 }
 
 // The last vector of 16 bytes reaches past the end of an array whose length is no multiple of 4.
-extern "C" __global__ void vector_past_the_end(const float4* x, float* out, int n) {
+extern "C" __global__ void vector_past_the_end(const float4* x, float* out) {
     int i = threadIdx.x;
     float4 v = x[i];  //! oob_global_read: x
-    if (4 * i < n) out[i] = v.x;
+    out[i] = v.x + v.y + v.z + v.w;
 }

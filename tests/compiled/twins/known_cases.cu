@@ -149,8 +149,8 @@ extern "C" __global__ void lost_update_cured(const int* flags, int* out) {
 extern "C" __global__ void guard_with_and(const float* a, float* out, int rows, int columns) {
     int i = blockIdx.x * blockDim.x + threadIdx.x, j = blockIdx.y * blockDim.y + threadIdx.y;
     if (i >= rows && j >= columns) return;
-    float v = a[i * columns + j];     //! oob_global_read: a[
-    out[i * columns + j] = 2 * v;     //! oob_global_write: out[
+    float v = a[i * columns + j];     //! oob_global_read: element 35 of a
+    out[i * columns + j] = 2 * v;     //! oob_global_write: element 35 of out
 }
 
 extern "C" __global__ void guard_with_and_cured(const float* a, float* out, int rows, int columns) {
@@ -257,8 +257,8 @@ extern "C" __global__ void zero_times_old_cured(const int* starts, const int* co
 extern "C" __global__ void clamped_to_last(const int* rows, const int* columns, const double* values, const double* x,
                                            double* y, int n) {
     int k = blockIdx.x * blockDim.x + threadIdx.x, last = n - 1, at = min(k, last);
-    double v = values[at];   //! oob_global_read: values[-1]
-    int column = columns[at];  //! oob_global_read: columns[-1]
+    double v = values[at];   //! oob_global_read: values[-1], but values is empty
+    int column = columns[at];  //! oob_global_read: columns[-1], but columns is empty
     if (k <= last) atomicAdd(&y[rows[at]], v * x[column]);
     else if (v > 1e300) y[0] = column;
 }
@@ -286,7 +286,7 @@ extern "C" __global__ void padding_as_index(const int* columns, const double* va
     if (row >= rows) return;
     double sum = 0;
 #pragma unroll 1
-    for (int k = 0; k < width; ++k) sum += values[k * rows + row] * x[columns[k * rows + row]];  //! oob_global_read: x[-1]
+    for (int k = 0; k < width; ++k) sum += values[k * rows + row] * x[columns[k * rows + row]];  //! oob_global_read: element -1 of x
     y[row] = sum;
 }
 

@@ -36,7 +36,7 @@ extern "C" __global__ void sum_in_half(const __half* x, __half* out, int n) {
 }
 
 extern "C" __global__ void atomic_sum_stops(const float* x, float* out) {
-    atomicAdd(out, x[blockIdx.x * blockDim.x + threadIdx.x]);  //! precision_loss: out
+    atomicAdd(out, x[blockIdx.x * blockDim.x + threadIdx.x]);  //! precision_loss: changed nothing
 }
 
 extern "C" __global__ void newton_cured(float* out) {
@@ -45,14 +45,15 @@ extern "C" __global__ void newton_cured(float* out) {
     out[threadIdx.x] = x;
 }
 
+// logf itself chooses its infinity by a test, which makes it as little as writing it down does.
 extern "C" __global__ void log_of_zero(const float* x, float* y) {
     int t = threadIdx.x;
-    y[t] = logf(x[t]);  //! nan_propagation:
+    y[t] = __logf(x[t]);  //! nan_propagation:
 }
 
 extern "C" __global__ void log_of_zero_cured(const float* x, float* y) {
     int t = threadIdx.x;
-    y[t] = logf(x[t] + 1);
+    y[t] = __logf(x[t] + 1);
 }
 
 extern "C" __global__ void mask_by_product(const float* x, const float* mask, float* y) {

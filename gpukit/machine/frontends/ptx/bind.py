@@ -59,7 +59,8 @@ class Module:
         """
         function = self.parsed.functions.get(name)
         if function is None or not function.entry or function.body is None:
-            raise LaunchError(f"there is no kernel {name!r} in {self.file}; it has: {', '.join(self.kernels) or 'none'}")
+            known = ", ".join(self.kernels) or "none"
+            raise LaunchError(f"there is no kernel {name!r} in {self.file}; it has: {known}")
         return Kernel(self, function, tuple(parameters), shown or name)
 
     def variable(self, name: str) -> np.ndarray:
@@ -157,14 +158,14 @@ class _Binder:
         allocations: list[Allocation | None] = [None] * len(program.roots)
         for root, (position, _) in lowered.pointers.items():
             allocations[root] = self.pointers.get(position) or self.nothing(position)
-        addresses = {}
+        addresses: dict[str | int, int] = {}  # of a variable by its name, of a parameter by its position
         for root, variable in lowered.variables.items():
             allocations[root] = made = self.variable(variable)
             addresses[variable.name] = made.base
         if lowered.parameter_block is not None:
             offsets, block_memory = self.parameter_block(parameters, values)
             allocations[lowered.parameter_block] = block_memory
-            addresses |= {(PARAMETERS, i): block_memory.base + offset for i, offset in enumerate(offsets)}  # type: ignore[misc]
+            addresses |= {i: block_memory.base + offset for i, offset in enumerate(offsets)}
         if lowered.workspace is not None:
             made = self.memory.allocate(np.zeros(_WORKSPACE_BYTES, np.uint8), name="the grid barrier")
             allocations[lowered.workspace] = made
@@ -177,7 +178,7 @@ class _Binder:
             elif item.variable == SHARED_BYTES:
                 registers[item.register] = item.dtype.type(shared_bytes)
             elif item.variable == PARAMETERS:
-                registers[item.register] = np.int64(addresses[PARAMETERS, item.parameter])  # type: ignore[index]
+                registers[item.register] = np.int64(addresses[item.parameter])
             elif item.variable:
                 registers[item.register] = np.int64(addresses[item.variable])
             else:

@@ -67,7 +67,7 @@ class Emitter:
         self.address_of: Callable[[Symbol], Value] = self._no_symbols
         self.lowering: Lowering  # the work this is a part of; set by it
 
-    # --- operands ----------------------------------------------------------------------------------------------------
+    # --- operands ---------------------------------------------------------------------------------------------------
 
     def read(self, operand: Operand, dtype: np.dtype) -> Value:
         """A program operand (register number or Const) that holds `operand` as exactly `dtype`.
@@ -82,9 +82,8 @@ class Emitter:
             case Integer(value):
                 return Const(constant(value, dtype))
             case Float():
-                value = operand.value
                 if dtype.kind == "f":
-                    return Const(dtype.type(value))
+                    return Const(dtype.type(operand.value))
                 return Const(constant(operand.bits, dtype))
             case Symbol():
                 return self.converted(self.address_of(operand), dtype)
@@ -123,7 +122,7 @@ class Emitter:
 
     def literal(self, value: Const, dtype: np.dtype) -> Const:
         """A constant whose bits are read as another dtype of the same size."""
-        return value if value.value.dtype == dtype else Const(np.asarray(value.value).view(dtype)[()])
+        return value if value.value.dtype == dtype else Const(np.frombuffer(value.value.tobytes(), dtype)[0])
 
     def _special(self, name: str) -> int:
         if name not in self._specials:
@@ -133,7 +132,7 @@ class Emitter:
     def _no_symbols(self, symbol: Symbol) -> NoReturn:
         self.refuse(f"the variable {symbol.name}, which is not declared")
 
-    # --- results -----------------------------------------------------------------------------------------------------
+    # --- results ----------------------------------------------------------------------------------------------------
 
     def temporary(self, dtype: np.dtype) -> int:
         """A fresh program register."""
@@ -207,7 +206,7 @@ class Emitter:
         for key in [key for key in self.windows if key[0] == register]:
             del self.windows[key]
 
-    # --- operations and blocks ---------------------------------------------------------------------------------------
+    # --- operations and blocks --------------------------------------------------------------------------------------
 
     def emit(self, op: Op) -> None:
         self.blocks[self.current].ops.append(op)
@@ -249,7 +248,7 @@ class Emitter:
         """The two destinations of "a|b"; of a single one the second is a sink."""
         return (operand.first, operand.second) if isinstance(operand, Pair) else (operand, Sink())
 
-    # --- errors ------------------------------------------------------------------------------------------------------
+    # --- errors -----------------------------------------------------------------------------------------------------
 
     def _name(self) -> str:
         return f"`{self.inst.name}`" if self.inst is not None else "the instruction"
@@ -270,7 +269,7 @@ def constant(value: int, dtype: np.dtype) -> np.generic:
         return np.bool_(value != 0)
     bits = np.dtype(f"u{dtype.itemsize}")
     raw = bits.type(value & ((1 << 8 * dtype.itemsize) - 1))
-    return raw.view(dtype)  # type: ignore[no-any-return]
+    return raw.view(dtype)
 
 
 def reinterpretation(have: np.dtype, want: np.dtype) -> str:

@@ -14,8 +14,8 @@ _GAP = 3  # lines without code that still belong to what is around them
 class SourceMap:
     """The user's files, and which line of them an instruction belongs to.
 
-    Code of other files (headers of the toolkit) that was inlined belongs to the line that called it. Without any source,
-    the lines are those of the PTX itself.
+    Code of other files (headers of the toolkit) that was inlined belongs to the line that called it. Without any
+    source, the lines are those of the PTX itself.
 
     Args:
         main: the file that messages name when nothing better is known.

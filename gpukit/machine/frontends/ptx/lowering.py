@@ -55,7 +55,11 @@ from gpukit.machine.program import (
 from gpukit.machine.program import Operand as Value
 
 U8 = np.dtype(np.uint8)
-PARAMETERS, WORKSPACE, SHARED_BYTES = "(parameters)", "(workspace)", "(shared bytes)"  # inputs that are no variables of the module
+PARAMETERS, WORKSPACE, SHARED_BYTES = (
+    "(parameters)",
+    "(workspace)",
+    "(shared bytes)",
+)  # inputs that are no variables of the module
 MAX_INLINED = 4_000  # function bodies put in place
 MAX_DEPTH = 512  # of recursion, as the executor has it
 # Numbers that stand for device functions where a program takes their address.
@@ -186,7 +190,7 @@ class Lowering:
         ]
         return Lowered(program, inputs, self.pointers, self.variables, self.parameter_block, self.workspace)
 
-    # --- functions ---------------------------------------------------------------------------------------------------
+    # --- functions --------------------------------------------------------------------------------------------------
 
     def reached(self) -> Iterator[Function]:
         """The kernel and every function that it calls or whose address is taken, once each."""
@@ -230,11 +234,10 @@ class Lowering:
         labels = {s.name: out.new_block() for s in function.body or () if isinstance(s, Label)}
         frame = Frame(function, key, names, labels, slots, after)
         frame.variables = {v.name: v for v in function.variables}
-        frame.local = {
-            v.name: self.storage.local(v, f"{key}.{v.name}") for v in function.variables if v.space == LOCAL
-        }
+        frame.local = {v.name: self.storage.local(v, f"{key}.{v.name}") for v in function.variables if v.space == LOCAL}
         frame.roots = provenance.roots(
-            function, self.root_of_parameter if function is self.assembled.get(self.kernel.name) else _nowhere,
+            function,
+            self.root_of_parameter if function is self.assembled.get(self.kernel.name) else _nowhere,
             lambda name: self.root_of_variable(name, frame),
         )
         frame.constants = _constants(function)
@@ -309,7 +312,7 @@ class Lowering:
             out.jump(around)
         out.start(around)
 
-    # --- calls -------------------------------------------------------------------------------------------------------
+    # --- calls ------------------------------------------------------------------------------------------------------
 
     def call(self, function: Function, arguments: list[Slots], results: list[Slots]) -> None:
         """Call a device function that has a body. Argument and result slots are those of the caller."""
@@ -449,7 +452,7 @@ class Lowering:
                 sizes.append(0)
         return sizes
 
-    # --- variables and addresses -------------------------------------------------------------------------------------
+    # --- variables and addresses ------------------------------------------------------------------------------------
 
     def variable(self, name: str, frame: Frame | None = None) -> Variable | None:
         frame = frame or self.frame
@@ -542,7 +545,9 @@ class Lowering:
         """A register with the bytes of shared memory: dynamic ones (a launch says) or all."""
         size = self.out.temporary(U32)
         key = ("shared bytes",)
-        given = self.input(key, Input(self.out.temporary(U32) if key not in self.inputs else -1, U32, variable=SHARED_BYTES))
+        given = self.input(
+            key, Input(self.out.temporary(U32) if key not in self.inputs else -1, U32, variable=SHARED_BYTES)
+        )
         more = 0 if dynamic else self.storage.shared_bytes
         self.out.emit(Alu(size, (given, Const(np.uint32(more))), "{0} + {1}", self.out.line, count=0))
         return size

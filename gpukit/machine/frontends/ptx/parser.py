@@ -101,7 +101,7 @@ class _Parser:
         self.locations: dict[tuple[int, int, int], Location] = {}
         self.location: Location | None = None
 
-    # --- tokens --------------------------------------------------------------------------------------------------------
+    # --- tokens -----------------------------------------------------------------------------------------------------
 
     @property
     def token(self) -> Token:
@@ -137,7 +137,7 @@ class _Parser:
             self.fail("expected a number")
         return sign * _integer(self.next().text)
 
-    # --- module --------------------------------------------------------------------------------------------------------
+    # --- module -----------------------------------------------------------------------------------------------------
 
     def module(self) -> Module:
         made = self.made
@@ -215,7 +215,7 @@ class _Parser:
         if outer is not None or (file, line, column) not in self.locations:
             self.locations[file, line, column] = self.location
 
-    # --- variables -----------------------------------------------------------------------------------------------------
+    # --- variables --------------------------------------------------------------------------------------------------
 
     def variables(self, space: str) -> Iterator[Variable]:
         """What follows `.global` and the like, up to but not including ';' or ')'."""
@@ -283,16 +283,16 @@ class _Parser:
                 data.extend(bytes(size))
             elif token.kind == "float" or (token.text == "-" and self.tokens[self.at + 1].kind == "float"):
                 negative = self.accept("-")
-                value = _float(self.next().text).value
+                value = float(_float(self.next().text).value)  # type: ignore[arg-type]
                 data.extend(TYPES[variable.type].type(-value if negative else value).tobytes())
             else:
-                value = self.integer()
-                data.extend((value & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
+                number = self.integer()
+                data.extend((number & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
 
         values()
         variable.initial = bytes(data)
 
-    # --- functions -----------------------------------------------------------------------------------------------------
+    # --- functions --------------------------------------------------------------------------------------------------
 
     def function(self, entry: bool) -> None:
         self.scopes = [_Scope()]
@@ -468,7 +468,7 @@ class _Parser:
         while not self.accept(";"):
             self.next()
 
-    # --- instructions --------------------------------------------------------------------------------------------------
+    # --- instructions -----------------------------------------------------------------------------------------------
 
     def instruction(self) -> Instruction:
         guard = None
@@ -534,8 +534,8 @@ class _Parser:
             value = _float(self.next().text)
             return Float(value.bits ^ (1 << 8 * value.width - 1), value.width) if negative else value
         if self.token.kind == "integer":
-            value = _integer(self.next().text)
-            return Integer(-value if negative else value)
+            number = _integer(self.next().text)
+            return Integer(-number if negative else number)
         self.fail("expected an operand")
 
     def plus(self) -> int:

@@ -21,7 +21,7 @@ from gpukit.machine.frontends.ptx.syntax import (
 )
 
 SEVERAL = -1
-_CARRY = frozenset("mov cvta cvt add sub mad selp and or shfl".split())
+_CARRY = frozenset(["mov", "cvta", "cvt", "add", "sub", "mad", "selp", "and", "or", "shfl"])
 
 
 def roots(

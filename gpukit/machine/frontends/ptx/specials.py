@@ -69,6 +69,3 @@ def direct(name: str) -> str | None:
     """The machine's own name of a special register that needs no arithmetic."""
     plain = name.lstrip("%")
     return plain if plain in _SAME else None
-
-
-

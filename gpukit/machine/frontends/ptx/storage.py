@@ -36,7 +36,7 @@ def spoken(name: str) -> str:
 
 
 class Storage:
-    """The memory of one kernel. Shared variables are laid out in the order they are declared, extern ones after them."""
+    """The memory of one kernel. Shared variables are laid out in the order they are declared, extern ones last."""
 
     def __init__(self) -> None:
         self.roots: list[Root] = []

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-# --- operands ----------------------------------------------------------------------------------------------------------
+# --- operands -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ class Sink:
 Operand = Register | Integer | Float | Symbol | Memory | Vector | Pair | Negated | Sink
 
 
-# --- statements --------------------------------------------------------------------------------------------------------
+# --- statements ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +195,7 @@ class Module:
     files: dict[int, str] = field(default_factory=dict)
 
 
-# --- types -------------------------------------------------------------------------------------------------------------
+# --- types ---------------------------------------------------------------------------------------------------------
 
 # The NumPy dtype that holds a value of each PTX type. bfloat16, packed halves and untyped bits are held as their bits.
 TYPES: dict[str, np.dtype] = {

@@ -15,6 +15,7 @@ from gpukit.machine.frontends.ptx.syntax import (
     Function,
     Instruction,
     Memory,
+    Negated,
     Operand,
     Pair,
     Register,
@@ -22,11 +23,19 @@ from gpukit.machine.frontends.ptx.syntax import (
 )
 
 # Without a vote: indices and addresses are signed more often than not.
-_DEFAULT = {1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.int32), 8: np.dtype(np.int64)}
+_DEFAULT: dict[int, np.dtype] = {
+    1: np.dtype(np.uint8),
+    2: np.dtype(np.uint16),
+    4: np.dtype(np.int32),
+    8: np.dtype(np.int64),
+}
 # For these a signed and an unsigned operand are the same, so they only say that it is an integer.
 _EITHER = frozenset(
-    "add sub mad mul and or xor not shl mov ld ldu st selp cvta shfl bfi lop3 prmt neg popc brev clz shf atom red".split()
-)
+    (
+        "add", "sub", "mad", "mul", "and", "or", "xor", "not", "shl", "mov", "ld", "ldu", "st", "selp", "cvta", "shfl",
+        "bfi", "lop3", "prmt", "neg", "popc", "brev", "clz", "shf", "atom", "red",
+    )
+)  # fmt: skip
 
 
 def dtypes(function: Function) -> dict[str, np.dtype]:
@@ -70,9 +79,10 @@ def _registers(operand: Operand) -> list[str]:
             return _registers(first) + _registers(second)
         case Vector(items):
             return [name for item in items for name in _registers(item)]
+        case Negated(register):
+            return [register.name]
         case _:
-            operand = getattr(operand, "operand", None)  # !p
-            return _registers(operand) if operand is not None else []
+            return []
 
 
 def _choice(declared: np.dtype, votes: Counter[np.dtype]) -> np.dtype:

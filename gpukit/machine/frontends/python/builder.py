@@ -43,7 +43,6 @@ from gpukit.machine.program import (
 )
 
 
-
 @cache
 def _compiled(code: str, operands: int) -> Callable:
     names = [f"x{i}" for i in range(operands)]

@@ -26,7 +26,7 @@ _WIDEST = 16  # bytes of the widest request
 _SPACES = ("global", "shared", "local", "const", "param")
 _ORDERED = ("volatile", "acquire", "release", "mmio")
 # What ends the life of everything that was read: other threads may have written.
-_SYNCHRONISING = frozenset("bar barrier membar fence call cp".split())
+_SYNCHRONISING = frozenset(["bar", "barrier", "membar", "fence", "call", "cp"])
 
 
 def space_of(inst: Instruction) -> str:

@@ -29,13 +29,12 @@ EXACT = 64  # zero bits of zero: the value is known altogether
 
 # Opcodes whose result depends on their operands alone.
 _PURE = frozenset(
-    "mov add sub mul mad and or xor not neg shl shr cvt cvta selp setp bfe bfi min max abs rem div prmt lop3 "
-    "mul24 mad24 sad popc clz brev shf slct sin cos ex2 lg2 rcp sqrt rsqrt fma".split()
+    ["mov", "add", "sub", "mul", "mad", "and", "or", "xor", "not", "neg", "shl", "shr", "cvt", "cvta", "selp", "setp", "bfe", "bfi", "min", "max", "abs", "rem", "div", "prmt", "lop3", "mul24", "mad24", "sad", "popc", "clz", "brev", "shf", "slct", "sin", "cos", "ex2", "lg2", "rcp", "sqrt", "rsqrt", "fma"]
 )
 _CHANGING_SPECIALS = ("%clock", "%globaltimer")
 # Opcodes whose first operand is read, not written.
 _NO_RESULT = frozenset(
-    "st red bra brx bar barrier ret exit trap call fence membar prefetch prefetchu cp nanosleep brkpt discard".split()
+    ["st", "red", "bra", "brx", "bar", "barrier", "ret", "exit", "trap", "call", "fence", "membar", "prefetch", "prefetchu", "cp", "nanosleep", "brkpt", "discard"]
 )
 
 

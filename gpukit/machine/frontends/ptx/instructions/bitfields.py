@@ -23,7 +23,7 @@ from gpukit.machine.program import Operand as Value
 if TYPE_CHECKING:
     from gpukit.machine.frontends.ptx.emitter import Emitter
 
-# --- counting and finding --------------------------------------------------------------------------------------------
+# --- counting and finding -------------------------------------------------------------------------------------------
 
 
 @instruction("popc", families=(INTEGER,))
@@ -108,7 +108,7 @@ def reversed_bits(x):
     return x
 
 
-# --- extracting and inserting ----------------------------------------------------------------------------------------
+# --- extracting and inserting --------------------------------------------------------------------------------------
 
 
 def _field(out: Emitter, operand: Operand, dtype: np.dtype) -> Value:

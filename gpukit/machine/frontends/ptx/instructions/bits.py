@@ -55,7 +55,7 @@ def logical_not(out: Emitter, inst: Instruction) -> None:
     out.alu(target, dtype, f"({{0}} == 0).astype('{dtype.str[1:]}')", out.read(a, dtype))
 
 
-# --- any function of three operands ----------------------------------------------------------------------------------
+# --- any function of three operands --------------------------------------------------------------------------------
 
 
 @instruction("lop3", families=(INTEGER,))
@@ -89,7 +89,7 @@ def _function(table: int, sources: list[Value], dtype: np.dtype) -> tuple[str, l
     return code, [sources["abc".index(name)] for name in used]
 
 
-# --- shifts ----------------------------------------------------------------------------------------------------------
+# --- shifts --------------------------------------------------------------------------------------------------------
 
 
 @instruction("shl", "shr", families=(INTEGER,))
@@ -137,7 +137,7 @@ def funnel_shift(out: Emitter, inst: Instruction) -> None:
     out.alu(target, U32, code, low, high, n)
 
 
-# --- byte permutation ------------------------------------------------------------------------------------------------
+# --- byte permutation ----------------------------------------------------------------------------------------------
 
 # The selectors that the special modes stand for, by the low two bits of the third operand. Bytes 0 to 3 are those of a,
 # 4 to 7 those of b.

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-
-
 from gpukit.machine.frontends.ptx.emitter import BOOL, I64, U32, Emitter
 from gpukit.machine.frontends.ptx.instructions import runtime
 from gpukit.machine.frontends.ptx.instructions.table import instruction
@@ -62,15 +60,15 @@ def nothing(out: Emitter, inst: Instruction) -> None:
     """Time, events, debuggers and register budgets, which are not modelled."""
 
 
-# --- calls -------------------------------------------------------------------------------------------------------------
+# --- calls ---------------------------------------------------------------------------------------------------------
 
 
 @instruction("call", effect=True)
 def call(out: Emitter, inst: Instruction) -> None:
     operands = list(inst.operands)
-    results = operands.pop(0).items if isinstance(operands[0], Vector) else ()  # type: ignore[attr-defined]
+    results = _listed(operands)
     target = operands.pop(0)
-    arguments = operands.pop(0).items if operands and isinstance(operands[0], Vector) else ()  # type: ignore[attr-defined]
+    arguments = _listed(operands)
     if isinstance(target, Symbol):
         function = out.lowering.module.functions.get(target.name)
         if function is None:
@@ -82,6 +80,15 @@ def call(out: Emitter, inst: Instruction) -> None:
         return
     prototype = operands[0].name if operands and isinstance(operands[0], Symbol) else ""
     _indirect(out, target, arguments, results, prototype)
+
+
+def _listed(operands: list[Operand]) -> tuple[Operand, ...]:
+    """Takes a list in parentheses from the front, if there is one."""
+    if operands and isinstance(operands[0], Vector):
+        items = operands[0].items
+        del operands[0]
+        return items
+    return ()
 
 
 def _call(out: Emitter, function: Function, arguments: tuple[Operand, ...], results: tuple[Operand, ...]) -> None:
@@ -128,5 +135,3 @@ def _indirect(
     out.emit(Raise("a call through a pointer that points to no function of this kind", out.line))
     out.end(Exit(out.line))
     out.start(after)
-
-

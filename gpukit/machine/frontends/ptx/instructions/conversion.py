@@ -10,18 +10,20 @@
     cvt.pack.sat            two s32 to u16 s16 u8 s8 u4 s4 u2 s2
 
 Converted to an integer, NaN gives 0, or, where the source is f64 or the result has 64 bits, the integer whose only bit
-is the highest one. Not here: stochastic rounding (.rs), formats of 4 and 6 bits, scale factors.
+is the highest one. A NaN that stays one has the bits of NumPy's cast in cvt.rn.f16, f32 and f64, those of the GPU in
+pairs, bf16 and halves made with other modifiers. Not here: stochastic rounding (.rs), formats of 4 and 6 bits, scale
+factors.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from functools import cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit.machine.arithmetic import eights
+from gpukit.machine.arithmetic import eights, floats
 from gpukit.machine.arithmetic.casts import float_to_int
 from gpukit.machine.arithmetic.halves import BF16, BITS, F16, FLOAT16, FLOAT32, FLOAT64, PAIR, Half, cast, join, split
 from gpukit.machine.frontends.ptx.instructions.forms import known, operands
@@ -76,7 +78,7 @@ def conversion(result: str, source: str, modifiers: tuple[str, ...] = ()) -> Cod
     return _to_pair(result, source, modifiers)
 
 
-# --- integers --------------------------------------------------------------------------------------------------------
+# --- integers ------------------------------------------------------------------------------------------------------
 
 
 def _astype(dtype: np.dtype) -> str:
@@ -108,7 +110,7 @@ def _float_to_integer(result: np.dtype, source: str, modifiers: tuple[str, ...])
         return lambda x: code(BF16.widen(x))
     # A subnormal number is only no zero to the two that round away from zero.
     ftz = "ftz" in modifiers and dtype == FLOAT32 and mode in ("rmi", "rpi")
-    return (lambda x: code(flushed(x))) if ftz else code
+    return (lambda x: code(floats.flush(x))) if ftz else code
 
 
 def _float_to_byte(result: np.dtype, source: np.dtype, to_integer: np.ufunc) -> Callable:
@@ -156,23 +158,13 @@ def pack(out: Emitter, inst: Instruction) -> None:
     out.alu(target, PAIR, _packing(bits, signed, third), *sources)
 
 
-# --- floats ----------------------------------------------------------------------------------------------------------
+# --- floats --------------------------------------------------------------------------------------------------------
 
 
-def _mode(modifiers: tuple[str, ...], modes: dict) -> str | None:
+def _mode(modifiers: tuple[str, ...], modes: Container[str]) -> str | None:
     """The one rounding mode of these among the modifiers."""
     found = [modifier for modifier in modifiers if modifier in modes]
     return found[0] if len(found) == 1 else None
-
-
-def flushed(x):
-    """float32 with subnormal numbers replaced by a zero of their sign."""
-    return np.where(np.abs(x) < np.finfo(FLOAT32).tiny, np.copysign(np.float32(0), x), x)[()]
-
-
-def _saturated(x):
-    """Clamped to [0, 1], NaN to 0."""
-    return np.where(x > 0, np.minimum(x, x.dtype.type(1)), x.dtype.type(0))[()]
 
 
 def _prepared(source: str, modifiers: tuple[str, ...]) -> Callable | None:
@@ -180,7 +172,7 @@ def _prepared(source: str, modifiers: tuple[str, ...]) -> Callable | None:
     nothing to do."""
     steps: list[Callable] = [BF16.widen] if source == "bf16" else []
     if "ftz" in modifiers and source == "f32":
-        steps.append(flushed)
+        steps.append(floats.flush)
     mode = _mode(modifiers, TO_INTEGER)
     if mode is not None:
         steps.append(TO_INTEGER[mode])
@@ -222,8 +214,8 @@ def _to_float(result: np.dtype, source: str, modifiers: tuple[str, ...]) -> Code
     steps = [prepared] if prepared is not None else []
     if have != result:
         steps.append(lambda x: cast(x, result, mode))
-    steps += [flushed] if flush else []
-    steps += [_saturated] if "sat" in modifiers else []
+    steps += [floats.flush] if flush else []
+    steps += [floats.saturate] if "sat" in modifiers else []
     return _chain(steps)
 
 
@@ -252,7 +244,7 @@ def _half_bits(half: Half, source: str, modifiers: tuple[str, ...]) -> Callable:
 def _to_tf32(modifiers: tuple[str, ...]) -> Callable | None:
     """float32 with the last 13 bits 0. Rounding "rna" is to nearest, ties away from zero; it leaves the upper bits of
     a NaN alone."""
-    mode = _mode(modifiers, {"rna": 0, "rn": 0, "rz": 0})
+    mode = _mode(modifiers, ("rna", "rn", "rz"))
     if mode is None or not set(modifiers) <= {mode, "relu", "satfinite"}:
         return None
     kept = PAIR.type(0xFFFFE000)
@@ -275,7 +267,7 @@ def _to_tf32(modifiers: tuple[str, ...]) -> Callable | None:
     return code
 
 
-# --- pairs -----------------------------------------------------------------------------------------------------------
+# --- pairs ---------------------------------------------------------------------------------------------------------
 
 
 def _to_pair(result: str, source: str, modifiers: tuple[str, ...]) -> Callable | None:

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from gpukit.machine.frontends.ptx.emitter import BOOL, Emitter
+from gpukit.machine.frontends.ptx.instructions import half
 from gpukit.machine.frontends.ptx.instructions.table import instruction
 from gpukit.machine.frontends.ptx.syntax import (
     TYPES,
@@ -71,7 +72,7 @@ def _register_dtype(out: Emitter, operand: Operand, dtype: np.dtype) -> np.dtype
     return dtype
 
 
-# --- loads -------------------------------------------------------------------------------------------------------------
+# --- loads ---------------------------------------------------------------------------------------------------------
 
 
 @instruction("ld", "ldu", effect=True)
@@ -117,7 +118,7 @@ def _load_parameter(out: Emitter, items: tuple[Operand, ...], where: Operand, ki
             out.write(item, lowering.slots(name).load(out, offset, dtype))
 
 
-# --- stores ------------------------------------------------------------------------------------------------------------
+# --- stores --------------------------------------------------------------------------------------------------------
 
 
 @instruction("st", effect=True)
@@ -151,38 +152,9 @@ def _value(out: Emitter, operand: Operand, dtype: np.dtype) -> Value:
     return out.read(operand, dtype)
 
 
-# --- atomics -----------------------------------------------------------------------------------------------------------
+# --- atomics -------------------------------------------------------------------------------------------------------
 
 
-def _halves(operation: np.ufunc) -> Callable:
-    """An operation on the two halves of packed float16 values, each rounded by itself."""
-
-    def function(old, value):
-        a, b = np.ascontiguousarray(old).view(np.float16), np.ascontiguousarray(value).view(np.float16)
-        return operation(a, b).astype(np.float16).view(np.uint32)
-
-    return function
-
-
-def _brain(operation: np.ufunc, parts: int) -> Callable:
-    """An operation on one or two bfloat16 values, held as their bits, rounded to nearest even."""
-
-    def function(old, value):
-        a, b = (_widen(np.ascontiguousarray(x).view(np.uint16)) for x in (old, value))
-        total = operation(a, b).astype(np.float32)
-        bits = total.view(np.uint32)
-        rounded = ((bits + np.uint32(0x7FFF) + (bits >> np.uint32(16) & np.uint32(1))) >> np.uint32(16)).astype(np.uint16)
-        rounded[np.isnan(total)] = 0x7FFF
-        return rounded.view(np.uint32) if parts == 2 else rounded
-
-    return function
-
-
-def _widen(bits: np.ndarray) -> np.ndarray:
-    return (bits.astype(np.uint32) << np.uint32(16)).view(np.float32)
-
-
-_FLOAT_OPERATIONS = {"add": np.add, "min": np.fmin, "max": np.fmax}
 _ACTIONS = ("add", "min", "max", "and", "or", "xor", "exch", "cas", "inc", "dec")
 
 
@@ -200,9 +172,8 @@ def atom(out: Emitter, inst: Instruction) -> None:
     dtype = TYPES[kind]
     how: str | Callable = action
     rounds = False
-    if kind in ("f16x2", "bf16", "bf16x2") and action in _FLOAT_OPERATIONS:
-        operation = _FLOAT_OPERATIONS[action]
-        how = _halves(operation) if kind == "f16x2" else _brain(operation, 2 if kind == "bf16x2" else 1)
+    if kind in ("f16x2", "bf16", "bf16x2") and action in ("add", "min", "max"):
+        how = half.function(action, kind)
         rounds = action == "add"
     elif dtype.kind == "f" and action in ("min", "max"):
         how = "nan" + action  # the number wins over a NaN
@@ -210,7 +181,9 @@ def atom(out: Emitter, inst: Instruction) -> None:
     if order in ("release", "acq_rel"):
         out.emit(Fence(_scope(inst), out.line, count=0))
     place, space, root = out.lowering.place(where, _space(inst))
-    groups = [source.items if isinstance(source, Vector) else (source,) for source in sources if not _policy(inst, source)]
+    groups = [
+        source.items if isinstance(source, Vector) else (source,) for source in sources if not _policy(inst, source)
+    ]
     targets = target.items if isinstance(target, Vector) else (target,) * len(groups[0])
     for i, item in enumerate(targets):
         values = tuple(_value(out, group[i], dtype) for group in groups)
@@ -231,7 +204,7 @@ def _policy(inst: Instruction, operand: Operand) -> bool:
     return any(m.startswith("L2::cache_hint") for m in inst.modifiers) and operand is inst.operands[-1]
 
 
-# --- copies that need not wait -----------------------------------------------------------------------------------------
+# --- copies that need not wait -------------------------------------------------------------------------------------
 
 
 @instruction("cp", effect=True)
@@ -278,7 +251,7 @@ def _partly(out: Emitter, inst: Instruction, given: Operand, words: int, origin,
     return values
 
 
-# --- order and caches --------------------------------------------------------------------------------------------------
+# --- order and caches ----------------------------------------------------------------------------------------------
 
 
 @instruction("membar", "fence", effect=True)
@@ -296,5 +269,3 @@ def hint(out: Emitter, inst: Instruction) -> None:
 @instruction("createpolicy")
 def createpolicy(out: Emitter, inst: Instruction) -> None:
     out.write(inst.operands[0], Const(np.uint64(0)))
-
-

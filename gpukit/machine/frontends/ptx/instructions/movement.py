@@ -83,7 +83,9 @@ def _unpack(out: Emitter, inst: Instruction, target: Vector, source: Operand) ->
 @instruction("cvta")
 def cvta(out: Emitter, inst: Instruction) -> None:
     target, source = inst.operands
-    space = next((m.split("::")[0] for m in inst.modifiers if m.split("::")[0] in (*_WINDOWS, "global", "const", "param")), None)
+    space = next(
+        (m.split("::")[0] for m in inst.modifiers if m.split("::")[0] in (*_WINDOWS, "global", "const", "param")), None
+    )
     if space is None:
         out.refuse(f"`{inst.name}`")
     window = _WINDOWS.get(space)
@@ -112,5 +114,3 @@ def isspacep(out: Emitter, inst: Instruction) -> None:
     if space not in limits:
         out.refuse(f"`{inst.name}`")
     out.alu(target, BOOL, limits[space], out.read(source, I64))
-
-

@@ -94,7 +94,7 @@ def multiply_24_bits(out: Emitter, inst: Instruction) -> None:
     out.alu(target, dtype, SATURATING_SUM if saturate else "{0} + {1}", product, out.read(c[0], dtype))
 
 
-# --- products --------------------------------------------------------------------------------------------------------
+# --- products ------------------------------------------------------------------------------------------------------
 
 
 def double(dtype: np.dtype) -> np.dtype:

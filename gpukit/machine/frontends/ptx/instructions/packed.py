@@ -41,7 +41,7 @@ def in_halves(function: Callable, half) -> Callable:
     return both
 
 
-# --- dot products ----------------------------------------------------------------------------------------------------
+# --- dot products --------------------------------------------------------------------------------------------------
 
 
 @instruction("dp4a", "dp2a", families=(INTEGER,))
@@ -66,7 +66,7 @@ def dot_product(out: Emitter, inst: Instruction) -> None:
     out.alu(target, U32, dot, *(out.read(s, U32) for s in (a, b, c)))
 
 
-# --- SIMD video instructions -----------------------------------------------------------------------------------------
+# --- SIMD video instructions ---------------------------------------------------------------------------------------
 
 _VIDEO: dict[str, Callable] = {
     "vadd": np.add,

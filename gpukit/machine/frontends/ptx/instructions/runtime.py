@@ -60,7 +60,11 @@ def _printf(out: Emitter, arguments: tuple[Operand, ...], results: tuple[Operand
     text = _passed(out, arguments[0])
     if text is None:
         out.refuse("printf with a format that is not a literal")
-    buffer = lowering.slots(arguments[1].name).load(out, 0, I64) if isinstance(arguments[1], Symbol) else out.read(arguments[1], I64)
+    buffer = (
+        lowering.slots(arguments[1].name).load(out, 0, I64)
+        if isinstance(arguments[1], Symbol)
+        else out.read(arguments[1], I64)
+    )
     parts: list[str | Value] = []
     offset = 0
     for found in CONVERSION.finditer(text):
@@ -120,5 +124,3 @@ def _string(out: Emitter, offset: int) -> str:
 def _assert(out: Emitter, arguments: tuple[Operand, ...]) -> None:
     message = _passed(out, arguments[0]) or "an assertion"
     out.emit(Raise(f"assertion failed: {message}", out.line))
-
-

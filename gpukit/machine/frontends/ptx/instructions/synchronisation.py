@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from gpukit.machine.frontends.ptx.emitter import BOOL, I32, U32, Emitter
 from gpukit.machine.frontends.ptx.instructions.table import instruction
 from gpukit.machine.frontends.ptx.syntax import TYPES, Instruction, Integer, Operand, Register, Sink
 from gpukit.machine.program import Barrier, WarpSync
 from gpukit.machine.program import Operand as Value
 
-# --- block barriers ----------------------------------------------------------------------------------------------------
+# --- block barriers -------------------------------------------------------------------------------------------------
 
 
 @instruction("bar", "barrier", effect=True)
@@ -52,7 +50,7 @@ def _reduce(out: Emitter, inst: Instruction) -> None:
         out.alu(target, BOOL, "({0} != 0)", result, count=0)
 
 
-# --- warps -------------------------------------------------------------------------------------------------------------
+# --- warps ---------------------------------------------------------------------------------------------------------
 
 
 def _warp(out: Emitter, kind: str, sources: tuple[Value, ...], results: tuple[int, ...]) -> None:
@@ -142,4 +140,3 @@ def elect(out: Emitter, inst: Instruction) -> None:
     if not isinstance(first, Sink):
         # log2 of a power of two is exact in float64
         out.alu(first, U32, f"np.log2({lowest}.astype('f8')).astype('u4')", mask, count=0)
-
