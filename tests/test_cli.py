@@ -250,7 +250,9 @@ def test_a_kernel_that_never_ends_is_an_error_and_not_a_hang(kernels):
         "profile", f"{kernels}:forever", "--grid", "1", "--block", "32", "-a", "out=int32[1]", env=environment
     )
     assert done.returncode == 1
-    assert re.fullmatch(r"gpukit: .*kernels\.py:1[89]: .*\n +1[89] \|     (while out\[0\] == 0:|    pass)\n", done.stderr)
+    assert re.fullmatch(
+        r"gpukit: .*kernels\.py:1[89]: .*\n +1[89] \|     (while out\[0\] == 0:|    pass)\n", done.stderr
+    )
     assert time.monotonic() - began < 60
 
 

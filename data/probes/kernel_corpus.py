@@ -18,7 +18,8 @@ import numpy as np
 
 THREADS, BLOCKS, N = 64, 2, 120
 
-INT, UNSIGNED, LONG, UNSIGNED_LONG, FLOAT, DOUBLE = "int", "unsigned", "long long", "unsigned long long", "float", "double"
+INT, UNSIGNED, LONG, UNSIGNED_LONG = "int", "unsigned", "long long", "unsigned long long"
+FLOAT, DOUBLE = "float", "double"
 HALF, HALVES, BFLOAT = "__half", "__half2", "__nv_bfloat16"
 WHOLE = (INT, UNSIGNED, LONG, UNSIGNED_LONG)
 
@@ -30,14 +31,14 @@ LETTERS |= {"h": HALF, "p": HALVES, "b": BFLOAT}
 EXPRESSIONS: dict[str, Sequence[str]] = {
     INT: (
         "{i} + {i}", "{i} - {i}", "{i} * {i}", "{i} & {i}", "{i} | {i}", "{i} ^ {i}", "~{i}", "-{i}", "{i} << {k}",
-        "{i} >> {k}", "{i} << ({i} & 31)", "{i} >> ({i} & 31)", "{i} / ({i} | 1)", "{i} % ({i} | 1)", "{i} / 7", "{i} % 12",
-        "min({i}, {i})", "max({i}, {i})", "abs({i})", "{i} < {i}", "{u} >= {u}", "{l} == {l}", "{f} < {f}", "{d} > {d}",
-        "{i} ? {i} : {i}", "{f} <= {f} ? {i} : {i}", "{i} && {i}", "{i} || {u}", "__popc({u})", "__clz({i})",
-        "__ffs({i})", "__mulhi({i}, {i})", "__mul24({i}, {i})", "__hadd({i}, {i})", "__rhadd({i}, {i})",
-        "__dp4a({i}, {i}, {i})", "__dp2a_lo({i}, {i}, {i})", "(short){i}", "(signed char){i}", "(unsigned char){u}",
-        "(unsigned short){i}", "(bool){i}", "(int){u}", "(int){l}", "__float2int_rn({f})", "(int){f}",
-        "__float2int_ru({f})", "__double2int_rd({d})", "(int){d}", "__popcll({w})", "__clzll({l})", "__ffsll({l})",
-        "__double2hiint({d})", "isinf({f}) ? 1 : 0", "__vabsdiffs4({i}, {i})", "{i} * {i} + {i}",
+        "{i} >> {k}", "{i} << ({i} & 31)", "{i} >> ({i} & 31)", "{i} / ({i} | 1)", "{i} % ({i} | 1)", "{i} / 7",
+        "{i} % 12", "min({i}, {i})", "max({i}, {i})", "abs({i})", "{i} < {i}", "{u} >= {u}", "{l} == {l}",
+        "{f} < {f}", "{d} > {d}", "{i} ? {i} : {i}", "{f} <= {f} ? {i} : {i}", "{i} && {i}", "{i} || {u}",
+        "__popc({u})", "__clz({i})", "__ffs({i})", "__mulhi({i}, {i})", "__mul24({i}, {i})", "__hadd({i}, {i})",
+        "__rhadd({i}, {i})", "__dp4a({i}, {i}, {i})", "__dp2a_lo({i}, {i}, {i})", "(short){i}", "(signed char){i}",
+        "(unsigned char){u}", "(unsigned short){i}", "(bool){i}", "(int){u}", "(int){l}", "__float2int_rn({f})",
+        "(int){f}", "__float2int_ru({f})", "__double2int_rd({d})", "(int){d}", "__popcll({w})", "__clzll({l})",
+        "__ffsll({l})", "__double2hiint({d})", "isinf({f}) ? 1 : 0", "__vabsdiffs4({i}, {i})", "{i} * {i} + {i}",
     ),
     UNSIGNED: (
         "{u} + {u}", "{u} - {u}", "{u} * {u}", "{u} & {u}", "{u} | {u}", "{u} ^ {u}", "{u} << {k}", "{u} >> {k}",
@@ -63,19 +64,20 @@ EXPRESSIONS: dict[str, Sequence[str]] = {
         "(unsigned long long){l}", "__float2ull_rz({f})", "{w} >= {w} ? {w} : {w}",
     ),
     FLOAT: (
-        "{f} + {f}", "{f} - {f}", "{f} * {f}", "{f} / {f}", "-{f}", "{f} * {f} + {f}", "fmaf({f}, {f}, {f})", "fabsf({f})",
-        "sqrtf(fabsf({f}))", "fminf({f}, {f})", "fmaxf({f}, {f})", "floorf({f})", "ceilf({f})", "truncf({f})",
-        "rintf({f})", "copysignf({f}, {f})", "fdimf({f}, {f})", "__saturatef({f})", "__fadd_rz({f}, {f})",
-        "__fadd_rd({f}, {f})", "__fmul_ru({f}, {f})", "__fmul_rz({f}, {f})", "__fmaf_rd({f}, {f}, {f})",
-        "__fmaf_rz({f}, {f}, {f})", "__fdiv_ru({f}, {f})", "__frcp_rn({f})", "__frcp_rd({f})",
-        "__fsqrt_rd(fabsf({f}))", "(float){i}", "(float){u}", "(float){l}", "(float){w}", "__int2float_rz({i})",
-        "__uint2float_ru({u})", "(float){d}", "__double2float_rd({d})", "{f} < {f} ? {f} : {f}",
-        "{i} ? {f} : {f}", "fmodf({f}, 3.5f)", "roundf({f})", "isnan({f}) ? 0.0f : {f}", "{f} == {f} ? {f} : 1.0f",
+        "{f} + {f}", "{f} - {f}", "{f} * {f}", "{f} / {f}", "-{f}", "{f} * {f} + {f}", "fmaf({f}, {f}, {f})",
+        "fabsf({f})", "sqrtf(fabsf({f}))", "fminf({f}, {f})", "fmaxf({f}, {f})", "floorf({f})", "ceilf({f})",
+        "truncf({f})", "rintf({f})", "copysignf({f}, {f})", "fdimf({f}, {f})", "__saturatef({f})",
+        "__fadd_rz({f}, {f})", "__fadd_rd({f}, {f})", "__fmul_ru({f}, {f})", "__fmul_rz({f}, {f})",
+        "__fmaf_rd({f}, {f}, {f})", "__fmaf_rz({f}, {f}, {f})", "__fdiv_ru({f}, {f})", "__frcp_rn({f})",
+        "__frcp_rd({f})", "__fsqrt_rd(fabsf({f}))", "(float){i}", "(float){u}", "(float){l}", "(float){w}",
+        "__int2float_rz({i})", "__uint2float_ru({u})", "(float){d}", "__double2float_rd({d})",
+        "{f} < {f} ? {f} : {f}", "{i} ? {f} : {f}", "fmodf({f}, 3.5f)", "roundf({f})", "isnan({f}) ? 0.0f : {f}",
+        "{f} == {f} ? {f} : 1.0f",
     ),
     DOUBLE: (
-        "{d} + {d}", "{d} - {d}", "{d} * {d}", "{d} / {d}", "{d} * {d} + {d}", "fma({d}, {d}, {d})", "fabs({d})", "-{d}",
-        "sqrt(fabs({d}))", "fmin({d}, {d})", "fmax({d}, {d})", "floor({d})", "ceil({d})", "trunc({d})", "rint({d})",
-        "__dadd_ru({d}, {d})", "__dmul_rz({d}, {d})", "__fma_rd({d}, {d}, {d})", "__ddiv_rz({d}, {d})",
+        "{d} + {d}", "{d} - {d}", "{d} * {d}", "{d} / {d}", "{d} * {d} + {d}", "fma({d}, {d}, {d})", "fabs({d})",
+        "-{d}", "sqrt(fabs({d}))", "fmin({d}, {d})", "fmax({d}, {d})", "floor({d})", "ceil({d})", "trunc({d})",
+        "rint({d})", "__dadd_ru({d}, {d})", "__dmul_rz({d}, {d})", "__fma_rd({d}, {d}, {d})", "__ddiv_rz({d}, {d})",
         "__drcp_rn({d})", "__dsqrt_ru(fabs({d}))", "(double){i}", "(double){u}", "(double){l}", "(double){w}",
         "(double){f}", "__ll2double_rz({l})", "__ull2double_rd({w})", "{d} <= {d} ? {d} : {d}", "copysign({d}, {d})",
         "__hiloint2double(1071644672 + ({i} & 1048575), {i})",
@@ -84,18 +86,20 @@ EXPRESSIONS: dict[str, Sequence[str]] = {
         "__hadd({h}, {h})", "__hsub({h}, {h})", "__hmul_rn({h}, {h})", "__hfma({h}, {h}, {h})", "__hneg({h})",
         "__habs({h})", "__hmin({h}, {h})", "__hmax({h}, {h})", "__float2half_rn({f})", "__float2half_rz({f})",
         "__int2half_rn({i} & 1023)", "__low2half({p})", "__high2half({p})", "__hlt({h}, {h}) ? {h} : {h}",
-        "__hadd_sat({h}, {h})", "htrunc({h})", "hrint({h})", "__double2half({d})", "__ushort2half_rn((unsigned short){u})",
-        "__hfma_relu({h}, {h}, {h})", "__hge({h}, {h}) ? {h} : {h}",
+        "__hadd_sat({h}, {h})", "htrunc({h})", "hrint({h})", "__double2half({d})",
+        "__ushort2half_rn((unsigned short){u})", "__hfma_relu({h}, {h}, {h})", "__hge({h}, {h}) ? {h} : {h}",
     ),
     HALVES: (
         "__hadd2({p}, {p})", "__hsub2({p}, {p})", "__hmul2_rn({p}, {p})", "__hfma2({p}, {p}, {p})", "__hneg2({p})",
-        "__habs2({p})", "__hmin2({p}, {p})", "__hmax2({p}, {p})", "__halves2half2({h}, {h})", "__floats2half2_rn({f}, {f})",
-        "__lowhigh2highlow({p})", "__hgt2({p}, {p})", "__hle2({p}, {p})", "__hfma2_sat({p}, {p}, {p})", "__half2half2({h})",
+        "__habs2({p})", "__hmin2({p}, {p})", "__hmax2({p}, {p})", "__halves2half2({h}, {h})",
+        "__floats2half2_rn({f}, {f})", "__lowhigh2highlow({p})", "__hgt2({p}, {p})", "__hle2({p}, {p})",
+        "__hfma2_sat({p}, {p}, {p})", "__half2half2({h})",
     ),
     BFLOAT: (
-        "__hadd({b}, {b})", "__hsub({b}, {b})", "__hmul_rn({b}, {b})", "__hfma({b}, {b}, {b})", "__hneg({b})", "__habs({b})",
-        "__hmin({b}, {b})", "__hmax({b}, {b})", "__float2bfloat16_rn({f})", "__float2bfloat16_rz({f})",
-        "__double2bfloat16({d})", "__int2bfloat16_rn({i})", "__hgt({b}, {b}) ? {b} : {b}",
+        "__hadd({b}, {b})", "__hsub({b}, {b})", "__hmul_rn({b}, {b})", "__hfma({b}, {b}, {b})", "__hneg({b})",
+        "__habs({b})", "__hmin({b}, {b})", "__hmax({b}, {b})", "__float2bfloat16_rn({f})",
+        "__float2bfloat16_rz({f})", "__double2bfloat16({d})", "__int2bfloat16_rn({i})",
+        "__hgt({b}, {b}) ? {b} : {b}",
     ),
 }  # fmt: skip
 
@@ -103,16 +107,17 @@ FROM_HALVES = ("__half2float({h})", "__low2float({p})", "__high2float({p})", "__
 
 APPROXIMATE: dict[str, Sequence[str]] = {
     FLOAT: (
-        "sinf({f})", "cosf({f})", "tanf({f})", "asinf(__saturatef({f}))", "atanf({f})", "atan2f({f}, {f})", "expf({f})",
-        "exp2f({f})", "expm1f({f})", "logf(fabsf({f}) + 0.5f)", "log2f(fabsf({f}) + 0.5f)", "log1pf(fabsf({f}))",
-        "powf(fabsf({f}) + 0.5f, {f})", "tanhf({f})", "sinhf({f})", "cbrtf({f})", "rsqrtf(fabsf({f}) + 0.5f)", "erff({f})",
-        "hypotf({f}, {f})", "__sinf({f})", "__cosf({f})", "__expf({f})", "__logf(fabsf({f}) + 0.5f)",
-        "__fdividef({f}, 3.0f)", "__powf(fabsf({f}) + 0.5f, 0.7f)", "sinpif({f})", "erfcf({f})", "lgammaf(fabsf({f}) + 1.0f)",
-        "normcdff({f})", "0.5f * {f} + {f}", "{f} - {f}",
+        "sinf({f})", "cosf({f})", "tanf({f})", "asinf(__saturatef({f}))", "atanf({f})", "atan2f({f}, {f})",
+        "expf({f})", "exp2f({f})", "expm1f({f})", "logf(fabsf({f}) + 0.5f)", "log2f(fabsf({f}) + 0.5f)",
+        "log1pf(fabsf({f}))", "powf(fabsf({f}) + 0.5f, {f})", "tanhf({f})", "sinhf({f})", "cbrtf({f})",
+        "rsqrtf(fabsf({f}) + 0.5f)", "erff({f})", "hypotf({f}, {f})", "__sinf({f})", "__cosf({f})", "__expf({f})",
+        "__logf(fabsf({f}) + 0.5f)", "__fdividef({f}, 3.0f)", "__powf(fabsf({f}) + 0.5f, 0.7f)", "sinpif({f})",
+        "erfcf({f})", "lgammaf(fabsf({f}) + 1.0f)", "normcdff({f})", "0.5f * {f} + {f}", "{f} - {f}",
     ),
     DOUBLE: (
-        "sin({d})", "cos({d})", "exp({d})", "log(fabs({d}) + 0.5)", "pow(fabs({d}) + 0.5, {d})", "tanh({d})", "atan({d})",
-        "cbrt({d})", "erf({d})", "hypot({d}, {d})", "rsqrt(fabs({d}) + 0.5)", "log1p(fabs({d}))", "0.5 * {d} + {d}",
+        "sin({d})", "cos({d})", "exp({d})", "log(fabs({d}) + 0.5)", "pow(fabs({d}) + 0.5, {d})", "tanh({d})",
+        "atan({d})", "cbrt({d})", "erf({d})", "hypot({d}, {d})", "rsqrt(fabs({d}) + 0.5)", "log1p(fabs({d}))",
+        "0.5 * {d} + {d}",
     ),
 }  # fmt: skip
 
@@ -140,7 +145,7 @@ ATOMICS = (
     "atomicSub(&counts[13], {i})",
 )  # fmt: skip
 
-OPERATORS = {kind: ("+=", "^=", "-=") for kind in WHOLE} | {FLOAT: ("+=", "-="), DOUBLE: ("+=", "-=")}
+OPERATORS = dict.fromkeys(WHOLE, ("+=", "^=", "-=")) | {FLOAT: ("+=", "-="), DOUBLE: ("+=", "-=")}
 
 
 @dataclass(frozen=True)
@@ -245,7 +250,9 @@ class Writer:
         if self.flavour.approximate:
             return f"(i + {self.number(9)}) % {2 + self.number(4)} == 0"
         kind = INT if INT in self.flavour.types else self.flavour.types[0]
-        return f"{self.expression(kind, 1)} {self.choice(('<', '>', '==', '!=', '<=', '>='))} {self.expression(kind, 1)}"
+        return (
+            f"{self.expression(kind, 1)} {self.choice(('<', '>', '==', '!=', '<=', '>='))} {self.expression(kind, 1)}"
+        )
 
     def block(self, many: int, level: int) -> None:
         self.indent += 1
@@ -314,9 +321,9 @@ class Writer:
         flavour = self.flavour
         self.line("int t = threadIdx.x, i = blockIdx.x * blockDim.x + t, at = i < n ? i : n - 1;")
         first = {
-            INT: "a[at]", UNSIGNED: "(unsigned)a[at] * 9u", LONG: "(long long)b[at]", UNSIGNED_LONG: "b[at]", FLOAT: "c[at]",
-            DOUBLE: "d[at]", HALF: "__float2half(c[at])", HALVES: "__floats2half2_rn(c[at], c[n - 1 - at])",
-            BFLOAT: "__float2bfloat16(c[at])",
+            INT: "a[at]", UNSIGNED: "(unsigned)a[at] * 9u", LONG: "(long long)b[at]", UNSIGNED_LONG: "b[at]",
+            FLOAT: "c[at]", DOUBLE: "d[at]", HALF: "__float2half(c[at])", BFLOAT: "__float2bfloat16(c[at])",
+            HALVES: "__floats2half2_rn(c[at], c[n - 1 - at])",
         }  # fmt: skip
         second = {INT: "i - 30", UNSIGNED: "77u + i", LONG: "-5ll - i", UNSIGNED_LONG: "1ull << (i & 63)",
                   FLOAT: "0.75f", DOUBLE: "-1.25"}  # fmt: skip

@@ -5,6 +5,7 @@ This is the evidence that the reasons of a comparison are drawn from. Both level
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -35,7 +36,12 @@ if TYPE_CHECKING:
 BRANCHES, BARRIERS = "branches", "barriers"
 Access = Load | Store | Atomic
 _CHANGING = ("clock", "activemask")  # special registers that differ from one reading to the next
-Line = tuple[str, int]  # file, number
+Line = tuple[str, int]  # file (as an absolute path), number
+
+
+def place(file: str, number: int) -> Line:
+    """A line as both levels call it: one may know a file by another path than the other."""
+    return os.path.abspath(file), number
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +61,8 @@ class Code:
     wavefronts, `bytes` what the lanes asked for, `widths` the bytes per lane. `loops` are the lines of the loops around
     the instruction in the fewest loops, outermost first. `same` are the lines of other accesses to the same elements.
     `assembled` says that the assembler merged, split or dropped some of the `emitted` instructions that the compiler
-    wrote. `comparisons`: of branches, the most that one of them takes the outcome of.
+    wrote. `comparisons`: of branches, the most that one of them takes the outcome of. `actions`: of atomics, what they
+    do.
     """
 
     instructions: int = 0
@@ -68,6 +75,7 @@ class Code:
     assembled: bool = False
     emitted: int = 0
     comparisons: int = 0
+    actions: set[object] = field(default_factory=set)
 
     @property
     def depth(self) -> int:
@@ -103,7 +111,7 @@ class Executed:
 
     def line(self, index: int) -> Line:
         line = self.program.lines[index]
-        return line.file, line.number
+        return place(line.file, line.number)
 
     def loop_lines(self) -> set[Line]:
         """Lines whose test ends a loop."""
@@ -151,6 +159,8 @@ class Executed:
             code.widths.update(widths)
             code.assembled |= getattr(op, "requests", None) is not None
             code.emitted += 1
+            if isinstance(op, Atomic):
+                code.actions.add(op.action)
             code.same |= {self.line(other.line) for other in self._equal.get(id(op), ())}
             if count is not None:
                 code.units += count.units

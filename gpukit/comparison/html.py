@@ -65,9 +65,13 @@ def _change(difference: Difference) -> str:
 
 
 def _source(comparison: LevelComparison) -> str:
-    tokens = report_layout.source_tokens([LineReport(ln.file, ln.number, ln.text) for ln in comparison.lines])
+    lines = [LineReport(line.file, line.number, line.text) for line in comparison.lines]
+    tokens = report_layout.source_tokens(lines)
+    gaps = report_layout.gaps_between(comparison.source.file, lines)
     rows = []
-    for line, text in zip(comparison.lines, tokens, strict=True):
+    for line, text, gap in zip(comparison.lines, tokens, gaps, strict=True):
+        if gap is not None:
+            rows.append(f'<tr><td></td><td class="dim">{escape(gap)}&nbsp;</td></tr>')
         front = f'<td class="n dim">{line.number}</td><td class="code">{code(text)}</td>'
         shown: list[Difference | None] = [*line.counters] or [None]
         before = None

@@ -78,6 +78,12 @@ def sentences(reasons: Sequence[Reason]) -> list[str]:
     return texts
 
 
+def where(comparison: LevelComparison, mark: Mark) -> str:
+    """ "line 7", or "tools.py:7" for a line of another file than the kernel's."""
+    own = mark.file == comparison.source.file
+    return f"line {mark.line}" if own else f"{layout.short_path(mark.file)}:{mark.line}"
+
+
 def explanation(mark: Mark) -> str:
     """What a mark stands for, without its place."""
     counts = ", ".join(f"{LABELS[d.counter]} {d.source:,} -> {d.compiled:,}" for d in mark.differences)

@@ -6,6 +6,7 @@ is `differs`: no reason is ever guessed.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from gpukit.comparison.accesses import BARRIERS, BRANCHES, Code, Executed, Line, Site
@@ -13,6 +14,7 @@ from gpukit.comparison.accesses import BARRIERS, BRANCHES, Code, Executed, Line,
 MOVED, MERGED, UNROLLED, VECTORIZED, SPLIT = "hoisted", "merged", "unrolled", "vectorized", "split"
 PREDICATED, REMOVED, REGISTERS, ELSEWHERE = "predicated", "removed", "in registers", "at another line"
 ASSEMBLER, DUPLICATED, ADDED, DIFFERS = "by the assembler", "duplicated", "added", "differs"
+EMULATED = "by compare and swap"
 
 _LOCAL = ("local loads", "local stores")
 
@@ -71,15 +73,17 @@ class Reasons:
             return REGISTERS, "the elements of the local array are kept in registers"
         kept = [line for line in sorted(before.same) if self._has_access(line, site.array)]
         if kept:
-            other = "another access of this line" if site.line in kept else f"line {kept[0][1]}"
+            other = "another access of this line" if site.line in kept else _spoken(kept[0], site.line)
             return MERGED, f"{other} accesses the same elements, so this {noun} is not needed"
         to = self._hoisted_to(site, before)
         if to is not None:
             depth = self._compiled.sites[Site(to, site.what, site.array)].depth
-            return MOVED, f"the {noun} was moved out of the loop{_of_line(before, depth)}, to line {to[1]}"
+            return MOVED, f"the {noun} was moved out of the loop{_of_line(before, depth)}, to {_spoken(to, site.line)}"
         elsewhere = self._elsewhere(site, before)
         if elsewhere is not None:
-            return ELSEWHERE, f"the compiled code has this {noun} at line {elsewhere[1]}"
+            return ELSEWHERE, f"the compiled code has this {noun} at {_spoken(elsewhere, site.line)}"
+        if (exchanged := self._exchanged(site)) is not None:
+            return exchanged
         if not self._may_have_moved(site):
             return REMOVED, f"the compiled code has no such {noun} at any line"
         return _no_reason(before, after, noun)
@@ -90,19 +94,35 @@ class Reasons:
         for other, before in self._source.sites.items():
             if not _alike(other, site) or other in self._compiled.sites:
                 continue
+            written = _spoken(other.line, site.line)
             if self._hoisted_to(other, before) == site.line:
-                return (
-                    MOVED,
-                    f"this is the {noun} of line {other.line[1]}, out of its loop{_of_line(before, after.depth)}",
-                )
+                return MOVED, f"this is the {noun} of {written}, out of its loop{_of_line(before, after.depth)}"
             if _numbers(before) == _numbers(after):
-                return ELSEWHERE, f"this is the {noun} that the source has at line {other.line[1]}"
+                return ELSEWHERE, f"this is the {noun} that the source has at {written}"
+        if (exchanged := self._exchanged(site)) is not None:
+            return exchanged
         return ADDED, f"the source has no {noun} at this line, the compiled code has {_times(after, noun)}"
+
+    def _gone_and_new(self, site: Site) -> tuple[list[Site], list[Site]]:
+        """Where the source alone, and where the compiled code alone, has such accesses to the array."""
+        gone = [s for s in self._source.sites if _alike(s, site) and s not in self._compiled.sites]
+        new = [s for s in self._compiled.sites if _alike(s, site) and s not in self._source.sites]
+        return gone, new
+
+    def _exchanged(self, site: Site) -> tuple[str, str] | None:
+        """The accesses of several lines that one other line has instead."""
+        gone, new = self._gone_and_new(site)
+        if len(new) != 1 or not gone:
+            return None
+        noun, after = _noun(site.what), self._compiled.sites[new[0]]
+        written = sum(self._source.sites[s].instructions for s in gone)
+        lines = " and ".join(_spoken(line, site.line) for line in sorted(s.line for s in gone))
+        where = _spoken(new[0].line, site.line)
+        return ELSEWHERE, f"{where} has {_times(after, noun)} in place of the {written} of {lines}"
 
     def _hoisted_to(self, site: Site, before: Code) -> Line | None:
         """The one line at which the compiled code alone accesses the array, in fewer loops and less often."""
-        new = [s for s in self._compiled.sites if _alike(s, site) and s not in self._source.sites]
-        gone = [s for s in self._source.sites if _alike(s, site) and s not in self._compiled.sites]
+        gone, new = self._gone_and_new(site)
         if len(new) != 1 or gone != [site]:
             return None
         after = self._compiled.sites[new[0]]
@@ -164,6 +184,8 @@ class Reasons:
         if copies > 1:
             which = "the loop's body" if left else "no loop is left: its body"
             return UNROLLED, f"{which} stands {copies} times in the compiled code"
+        if not copies and after.instructions > 2:  # a loop that is only turned around has two: before it and at its end
+            return UNROLLED, f"the loop's test stands {after.instructions} times in the compiled code"
         return (REMOVED, "no loop is left, and what was in it stands once") if copies and not left else None
 
 
@@ -182,6 +204,8 @@ def _changed(noun: str, before: Code, after: Code) -> tuple[str, str]:
             return VECTORIZED, change
         if max(after.widths) <= min(before.widths):
             return SPLIT, change
+    if "cas" in after.actions - before.actions and after.depth > before.depth:
+        return EMULATED, f"the {noun} is a loop that compares and swaps until no other thread came between"
     if after.instructions > before.instructions and not fewer:
         return (UNROLLED, f"{copies} in the loop{_of_line(before)}") if before.depth else (DUPLICATED, copies)
     if fewer and after.depth < before.depth:
@@ -202,6 +226,12 @@ def _no_reason(before: Code, after: Code, noun: str) -> tuple[str, str]:
 
 def _numbers(code: Code) -> tuple[int, int, int]:
     return code.requests, code.units, code.bytes
+
+
+def _spoken(line: Line, seen_from: Line) -> str:
+    """ "line 7", or "tools.py:7" for a line of another file."""
+    file, number = line
+    return f"line {number}" if file == seen_from[0] else f"{os.path.basename(file)}:{number}"
 
 
 def _noun(what: str) -> str:

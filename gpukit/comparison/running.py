@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit import frontends
-from gpukit.comparison.accesses import Executed
+from gpukit.comparison.accesses import Executed, place
 from gpukit.comparison.model import COUNTERS, Difference, LevelComparison, LineComparison, ResultComparison
 from gpukit.comparison.reasons import Reason, Reasons
 from gpukit.errors import LaunchError
@@ -110,18 +110,18 @@ def _reasons(source: Launch, source_run: executor.Run, compiled: Launch, compile
 
 def _lines(source: Report, compiled: Report, reasons: ReasonsFor) -> list[LineComparison]:
     """The lines of the source report, with those that only the compiled code has put in their place."""
-    by_source = {(line.file, line.number): line for line in source.lines}
-    by_compiled = {(line.file, line.number): line for line in compiled.lines}
-    places = by_source | by_compiled
-    files = list(dict.fromkeys(file for file, _ in places))
+    by_source = {place(line.file, line.number): line for line in source.lines}
+    by_compiled = {place(line.file, line.number): line for line in compiled.lines}
+    places = by_compiled | by_source
+    files = list(dict.fromkeys(file for file, _ in (*by_source, *by_compiled)))
     found = []
-    for place in sorted(places, key=lambda place: (files.index(place[0]), place[1])):
-        line, before, after = places[place], by_source.get(place), by_compiled.get(place)
+    for here in sorted(places, key=lambda here: (files.index(here[0]), here[1])):
+        line, before, after = places[here], by_source.get(here), by_compiled.get(here)
         differences = []
         for counter, _, what in COUNTERS:
             written, made = _count(before, counter), _count(after, counter)
             if written or made:
-                why = [] if written == made else reasons(place, what)
+                why = [] if written == made else reasons(here, what)
                 differences.append(Difference(counter, written, made, why))
         found.append(LineComparison(line.file, line.number, line.text, differences))
     return found

@@ -42,7 +42,7 @@ def render(comparison: LevelComparison, width: int) -> RenderableType:
     if any(line.counters for line in comparison.lines):
         parts.append(_source(comparison, marked, width))
     if marked:
-        parts += [Text("\nDifferences", style="bold"), _reasons(marked)]
+        parts += [Text("\nDifferences", style="bold"), _reasons(comparison, marked)]
     if comparison.results:
         results = "; ".join(map(layout.result, comparison.results))
         parts.append(Text.assemble(("\nResults of the two levels  ", "bold"), results))
@@ -89,11 +89,10 @@ def _source(comparison: LevelComparison, marked: list[Mark], width: int) -> Rend
     for heading, size in zip(("source\nlevel", "compiled\nlevel"), widths, strict=True):
         table.add_column(heading, width=size, justify="right", no_wrap=True)
     table.add_column("", width=mark_width, no_wrap=True)
-    following = lines[0].number
-    for line, compared, text in zip(lines, comparison.lines, tokens, strict=True):
-        if line.number != following:
-            table.add_row("", "", "", "", "", "")
-        following = line.number + 1
+    gaps = report_layout.gaps_between(comparison.source.file, lines)
+    for line, compared, text, gap in zip(lines, comparison.lines, tokens, gaps, strict=True):
+        if gap is not None:
+            table.add_row("", Text(gap, style="dim"), "", "", "", "")
         front: list[str | Text] = [str(line.number), source_text(text)]
         if not compared.counters:
             table.add_row(*front, "", "", "", "")
@@ -109,10 +108,12 @@ def _sides(counted: list[Difference]) -> tuple[list[Number], list[Number]]:
     return [difference.source for difference in counted], [difference.compiled for difference in counted]
 
 
-def _reasons(marked: list[Mark]) -> RenderableType:
+def _reasons(comparison: LevelComparison, marked: list[Mark]) -> RenderableType:
     table = Table(box=None, show_header=False, padding=(0, 1, 0, 0), pad_edge=False)
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for mark in marked:
-        table.add_row(Text(mark.mark, style=_DIFFERENT), Text(f"line {mark.line}: {layout.explanation(mark)}"))
+        table.add_row(
+            Text(mark.mark, style=_DIFFERENT), Text(f"{layout.where(comparison, mark)}: {layout.explanation(mark)}")
+        )
     return table

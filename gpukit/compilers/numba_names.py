@@ -134,10 +134,10 @@ class _Names:
             tree.name = "lambda_"
         code = compile(ast.Module([tree], []), source.file, "exec", dont_inherit=True)
         body = next(c for c in code.co_consts if isinstance(c, python_types.CodeType))
-        return python_types.FunctionType(body, namespace, source.name)
+        defaults = tuple(self.real(value) for value in source.defaults) or None
+        return python_types.FunctionType(body, namespace, source.name, defaults)
 
     def _fill(self, namespace: dict[str, Any], source: Source, function: python_types.FunctionType) -> None:
-        function.__defaults__ = tuple(self.real(value) for value in source.defaults) or None
         for name in _names(function.__code__):
             if name in namespace:
                 continue

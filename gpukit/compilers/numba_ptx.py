@@ -15,6 +15,7 @@ import linecache
 import os
 import platform
 import re
+import traceback
 import warnings
 import weakref
 from collections.abc import Iterator, Sequence
@@ -351,15 +352,26 @@ _PLACES = (
 _NOISE = re.compile(r"Failed in \w+ mode pipeline|During: |\s*$|-{5,}")
 
 
+def _place(error: Exception, text: str, function: FunctionType) -> tuple[str, int]:
+    """(file, line) of what numba stumbled over: as its text says, or as it was looking at; else of the function."""
+    file = function.__code__.co_filename
+    base = os.path.basename(file)
+    for pattern in _PLACES:
+        places = [int(found["line"]) for found in pattern.finditer(text) if os.path.basename(found["file"]) == base]
+        if places:
+            return file, places[-1]
+    line = function.__code__.co_firstlineno
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        at: Any = frame.f_locals.get("loc")
+        if getattr(at, "filename", None) == file:
+            line = at.line
+    return file, line
+
+
 def _fail(error: Exception, function: FunctionType) -> NoReturn:
     """Raise what numba says, in a sentence with its place."""
     text = str(error)
-    code = function.__code__
-    file, line = code.co_filename, code.co_firstlineno
-    for pattern in _PLACES:
-        for found in pattern.finditer(text):
-            if os.path.basename(found["file"]) == os.path.basename(file):
-                line = int(found["line"])
+    file, line = _place(error, text, function)
     lines = [part.strip() for part in text.splitlines() if not _NOISE.match(part)]
     said = lines[0] if lines else type(error).__name__
     if said.startswith("No implementation of function"):

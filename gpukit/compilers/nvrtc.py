@@ -232,7 +232,8 @@ def _run(
 
 def _text(compiler: ModuleType, program: Any, what: str) -> str:
     size = _ok(compiler, getattr(compiler, f"nvrtcGet{what}Size")(program))
-    buffer = b" " * size
+    # NVRTC writes into the bytes object, so it must be one of its own: Python shares those of a single byte.
+    buffer = bytes(size + 1)
     _ok(compiler, getattr(compiler, f"nvrtcGet{what}")(program, buffer))
     return buffer.decode(errors="replace").rstrip("\0 \n")
 

@@ -28,7 +28,6 @@ class MemoryAccess(Addressing):
     def __init__(self, launch: Launch, wave: Wave, compiled: Compiled, counts: Counts, tracker: HazardTracker | None):
         super().__init__(launch, wave, compiled, counts, tracker)
         self.effects = 0  # stores, atomics and prints so far: a loop that has none cannot change memory
-        self._requests = [self._requests_of(op, w) for op, w in zip(compiled.access, self._widths, strict=True)]
         self.watching = False  # whether stores of what is there already must be told from those that change something
 
     # --- operations of generated code --------------------------------------------------------------------------
@@ -172,7 +171,7 @@ class MemoryAccess(Addressing):
     def _count(self, slot: int, spot: Spot) -> None:
         op, lanes, space = self.compiled.access[slot], spot.lanes, spot.space
         count = self.counts.of(slot, space)
-        for shift, nbytes in self._requests[slot]:
+        for shift, nbytes in self.requests[slot]:
             count.requests += lanes.n_warps
             count.bytes += lanes.n * nbytes
             if space == GLOBAL:
@@ -181,15 +180,6 @@ class MemoryAccess(Addressing):
                 wavefronts, least = spot.wavefronts(nbytes, isinstance(op, Load), shift)
                 count.units += wavefronts
                 count.minimum += least
-
-    def _requests_of(self, op: Load | Store | Atomic, width: int) -> tuple[tuple[int, int], ...]:
-        """The requests that an access makes: (bytes behind its address, bytes a lane) of each."""
-        if not isinstance(op, Atomic) and op.requests is not None:
-            return op.requests
-        if op.dtype.kind == "c" and op.space == GLOBAL:
-            # Real and imaginary part go one after the other: nothing says that a pair is aligned to its own size.
-            return ((0, width // 2), (width // 2, width // 2))
-        return ((0, width),)
 
     def may_be_written(self, op: Load) -> bool:
         """Whether some store or atomic of the program can reach what `op` loads."""
@@ -225,7 +215,9 @@ class MemoryAccess(Addressing):
 
 
 def _same_bytes(old: Lanewise, new: Lanewise) -> bool:
-    """Whether a store changes nothing."""
+    """Whether a store changes nothing; where all lanes store to one place, the last one's value stays."""
+    if not isinstance(old, np.ndarray) and isinstance(new, np.ndarray):
+        new = new[-1]
     new = np.broadcast_to(np.asarray(new, old.dtype), np.shape(old))
     return bool(np.array_equal(old, new, equal_nan=old.dtype.kind in "fc"))
 

@@ -165,7 +165,8 @@ class Addressing:
         if len(far) > 1:
             together = np.sort(np.concatenate([spot.lanes.lanes for spot in far]))
             several = sum(spot.lanes.n_warps for spot in far)
-            self.counts.of(slot, GLOBAL).requests -= several - LaneSet(lanes.wave, together).n_warps
+            once = LaneSet(lanes.wave, together).n_warps
+            self.counts.of(slot, GLOBAL).requests -= len(self.requests[slot]) * (several - once)
         return tuple(spots)
 
     # --- raw addresses -----------------------------------------------------------------------------------------
@@ -250,9 +251,7 @@ class Addressing:
         }
         found = {(a.base, a.nbytes): a for a in (*launch.others, *launch.allocations) if a is not None}
         self._global_windows = {
-            (base, nbytes): Window(
-                Segment(allocation.data), GLOBAL, base, (base, base + nbytes), allocation=allocation
-            )
+            (base, nbytes): Window(Segment(allocation.data), GLOBAL, base, (base, base + nbytes), allocation=allocation)
             for (base, nbytes), allocation in found.items()
         }
         self._windows = [*self._own_windows.values()]
@@ -262,8 +261,10 @@ class Addressing:
                 self._windows.append(window)
         self._starts = np.array([window.start for window in self._windows])
         self._starts_list = self._starts.tolist()
-        self._widths = [op.dtype.itemsize * _consecutive(op) for op in self.compiled.access]
-        self._fixed = {slot: w for slot, op in enumerate(self.compiled.access) if (w := self._fixed_window(op))}
+        access = self.compiled.access
+        self._widths = [op.dtype.itemsize * _consecutive(op) for op in access]
+        self.requests = [_requests(op, width) for op, width in zip(access, self._widths, strict=True)]
+        self._fixed = {slot: w for slot, op in enumerate(access) if (w := self._fixed_window(op))}
 
     def _fixed_window(self, op: Load | Store | Atomic) -> Window | None:
         """The window of an access that always goes to one: None when the address decides."""
@@ -308,6 +309,16 @@ def _plain(shape: tuple) -> tuple[int, ...]:
 def _space(op: Load | Store | Atomic, window: Window) -> str:
     """What an access counts as: constant memory lies among global memory."""
     return CONSTANT if op.space == CONSTANT else window.space
+
+
+def _requests(op: Load | Store | Atomic, width: int) -> tuple[tuple[int, int], ...]:
+    """The requests that an access makes: (bytes behind its address, bytes a lane) of each."""
+    if not isinstance(op, Atomic) and op.requests is not None:
+        return op.requests
+    if op.dtype.kind == "c" and op.space == GLOBAL:
+        # Real and imaginary part go one after the other: nothing says that a pair is aligned to its own size.
+        return ((0, width // 2), (width // 2, width // 2))
+    return ((0, width),)
 
 
 def _consecutive(op: Load | Store | Atomic) -> int:

@@ -241,11 +241,16 @@ def rows(report: Report) -> list[LineReport]:
 
 
 def gaps(report: Report) -> list[str | None]:
-    """For each row what stands in a row of its own before it: None between neighbours, '' where lines are left out or
-    another function begins, the file's name where that is in another file."""
+    """For each row of a report what stands in a row of its own before it."""
+    return gaps_between(report.file, rows(report))
+
+
+def gaps_between(file: str, lines: list[LineReport]) -> list[str | None]:
+    """What stands before each line: None between neighbours, '' where lines are left out or another function begins,
+    the file's name where that is in another file than the line before (at first: than `file`)."""
     found: list[str | None] = []
-    file, following = report.file, report.lines[0].number if report.lines else 0
-    for line in rows(report):
+    following = lines[0].number if lines else 0
+    for line in lines:
         if line.number and line.file != file:
             found.append(f"--- {short_path(line.file)}")
         else:

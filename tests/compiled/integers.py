@@ -81,7 +81,7 @@ def edges(kind: str) -> list[int]:
 def corners(case: Case, most: int = 250) -> list[tuple[int, ...]]:
     """Edges of all operands against each other, evenly thinned to `most` rows."""
     chosen = dict(case.special)
-    sides = [edges("u8" if k in chosen and kind[0] == "u" else kind) for k, kind in enumerate(case.operands)]
+    sides = [edges("u8" if k in chosen and kind[0] != "s" else kind) for k, kind in enumerate(case.operands)]
     rows = list(product(*sides))
     return rows if len(rows) <= most else rows[:: -(-len(rows) // most)]
 

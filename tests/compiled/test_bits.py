@@ -117,6 +117,8 @@ def leading(kind: str, distance: bool):
 
 
 def nth_set(mask: int, base: int, offset: int) -> int:
+    if base > 31:
+        return ALL
     if offset == 0:
         return base if mask >> base & 1 else ALL
     places = range(base, 32) if offset > 0 else range(base, -1, -1)

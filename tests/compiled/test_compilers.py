@@ -310,7 +310,7 @@ def test_warnings_are_kept():
 
 @nvrtc
 def test_a_name_expression_that_names_nothing():
-    with pytest.raises(CompileError, match='"nope" is undefined .in a name expression.'):
+    with pytest.raises(CompileError, match=r'"nope" is undefined .in a name expression\.?'):
         compile_cuda(KERNEL, name_expressions=["nope<int>"])
 
 
@@ -449,7 +449,7 @@ def test_both_levels_compute_the_same():
     out, expected = np.zeros(64), np.zeros(64)
     gpukit.launch(everything, 1, 64, *arguments(expected))
     gpukit.launch(numba_ptx.compiled(everything, arguments(out)), 1, 64, *arguments(out))
-    assert expected[:2].tolist() == [2 + 0.25 + 3 - 1 + 7 + 4 + 1 + 0.125 + 3 + 1 + 0.5, 26.875]
+    assert expected[:2].tolist() == [2 + 0.25 + 3 - 1 + 7 + 4 + 1 + 0.125 + 3 + 1 + 0.5, 25.875]
     np.testing.assert_array_equal(out, expected)
 
 

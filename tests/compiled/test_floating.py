@@ -14,11 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gpukit.errors import UnsupportedFeature
+from gpukit.machine import executor
 from gpukit.machine.arithmetic import rounding
 from gpukit.machine.frontends import ptx
 from gpukit.machine.frontends.ptx.syntax import TYPES
 from gpukit.machine.memory import GlobalMemory
-from gpukit.machine.program import Alu
+from gpukit.machine.program import Alu, Launch
 
 FORMATS = {"f32": F32, "f64": F64}
 MODES = ("rn", "rz", "rm", "rp")
@@ -384,18 +385,18 @@ def test_f32x2_computes_both_halves(instruction):
 # --- what the hazard checks are told -------------------------------------------------------------------------------
 
 
-def checked(body: str) -> list[tuple[str | None, tuple]]:
-    """(check, sources) of the arithmetic of a snippet."""
+def bound(body: str, x: float = 0.0, y: float = 0.0, s: float = 0.0) -> Launch:
+    """A snippet of four threads that computes the new %s from %x, %y and %s."""
     kinds = {"%x": "f32", "%y": "f32", "%s": "f32"}
     kernel = ptx.load(module_text(body, kinds, {"%s": "f32"})).kernel("snippet")
-    arrays = [np.zeros(4, np.float32) for _ in range(4)]
-    program = kernel.bind((1, 1, 1), (4, 1, 1), arrays, 0, GlobalMemory()).program
-    return [
-        (op.check, op.src)
-        for block in program.blocks
-        for op in block.ops
-        if isinstance(op, Alu) and op.check is not None
-    ]
+    arrays = [np.full(4, value, np.float32) for value in (x, y, s, 0.0)]
+    return kernel.bind((1, 1, 1), (4, 1, 1), arrays, 0, GlobalMemory())
+
+
+def checked(body: str) -> list[tuple[str | None, tuple]]:
+    """(check, sources) of the arithmetic of a snippet."""
+    arithmetic = (op for block in bound(body).program.blocks for op in block.ops if isinstance(op, Alu))
+    return [(op.check, op.src) for op in arithmetic if op.check is not None]
 
 
 def test_a_running_sum_is_watched_for_additions_that_get_lost():
@@ -412,6 +413,14 @@ def test_a_running_sum_is_watched_for_additions_that_get_lost():
                                          "rsqrt.approx.f32 %s, %x", "lg2.approx.f32 %s, %x"])  # fmt: skip
 def test_what_can_make_nan_or_infinity_is_watched(instruction):
     assert [kind for kind, _ in checked(f"{instruction};")] == ["float"]
+
+
+@pytest.mark.parametrize("instruction", ["mul.rn.f32 %s, %x, %y", "mul.rz.f32 %s, %x, %y", "fma.rn.f32 %s, %x, %y, %s",
+                                         "fma.rz.ftz.f32 %s, %x, %y, %s"])  # fmt: skip
+def test_zero_times_infinity_is_told_from_other_nan(instruction):
+    found = executor.run(bound(f"{instruction};", x=0.0, y=math.inf)).findings
+    assert [finding.details["cause"] for finding in found if finding.kind == "nan_propagation"] == ["zero times"]
+    assert not executor.run(bound(f"{instruction};", x=math.nan, y=2.0, s=1.0)).findings
 
 
 @pytest.mark.parametrize("instruction", ["neg.f32 %s, %x", "max.f32 %s, %x, %y", "copysign.f32 %s, %x, %y"])

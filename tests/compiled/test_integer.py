@@ -284,6 +284,22 @@ def test_a_guarded_sum_leaves_the_carry_of_the_other_lanes():
     assert got["%d"].tolist() == [0, 0, 0, 6]
 
 
+def test_addc_reads_a_borrow_as_no_carry():
+    """As NVRTC's division of 128-bit integers expects."""
+    body = """
+        sub.cc.u32 %d, %a, %b;
+        addc.u32 %c, 0, 0;
+        sub.cc.u32 %d, %a, %b;
+        subc.cc.u32 %d, %a, %b;
+        subc.u32 %e, 0, 0;
+    """
+    a, b = np.array([5, 4, 3, 0], np.uint32), np.array([4, 4, 4, 0xFFFFFFFF], np.uint32)
+    got = run(body, {"%a": ("u32", a), "%b": ("u32", b)}, {"%d": "u32", "%c": "u32", "%e": "s32"})
+    assert got["%c"].tolist() == [1, 1, 0, 0]
+    assert got["%d"].tolist() == [1, 0, 0xFFFFFFFE, 0]
+    assert got["%e"].tolist() == [0, 0, -1, -1]
+
+
 def test_the_carry_outlives_a_branch():
     body = """
         add.cc.u32 %d, %a, %a;

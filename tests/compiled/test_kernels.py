@@ -6,6 +6,7 @@ import functools
 import importlib.util
 import json
 import sys
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -357,3 +358,28 @@ def test_numba_reading(probe, name: str):
         level="compiled",
     )
     assert {counter: report.counters[counter] for counter in probe.METRICS} == expected
+
+
+# --- speed -----------------------------------------------------------------------------------------------------------
+
+
+def seconds(kernel: gpukit.RawKernel, grid: object, block: object, *args: object) -> float:
+    """Wall-clock time of a launch with counters."""
+    started = time.perf_counter()
+    gpukit.profile(kernel, grid, block, *args, hazards=False)
+    return time.perf_counter() - started
+
+
+def test_a_million_elements_take_less_than_a_second():
+    partial = np.zeros(2048, np.int32)
+    assert seconds(kernels(LADDER)["naive"], 2048, 256, np.ones(N, np.int32), partial) < 1
+    assert (partial == 512).all()
+
+
+def test_a_matrix_product_of_512_cubed_takes_less_than_a_minute():
+    rng = np.random.default_rng(0)
+    a, b = (rng.random((512, 512), dtype=np.float32) for _ in range(2))
+    c = np.zeros_like(a)
+    size = np.int32(512)
+    assert seconds(kernels(HERE / "dense.cu")["matmul_tiled"], (32, 32), (16, 16), a, b, c, size, size, size) < 60
+    np.testing.assert_allclose(c, a @ b, rtol=1e-4)

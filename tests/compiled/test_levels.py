@@ -97,6 +97,31 @@ def dead_and_merged(x, y, out):
 
 
 @cuda.jit
+def two_ways(x, out):
+    i = cuda.grid(1)
+    if i % 2 == 0:
+        out[i] = x[i] + 1
+    else:
+        out[i] = x[i] * 2
+
+
+@cuda.jit
+def rounds(x, out):
+    i = cuda.grid(1)
+    n = x[i]
+    steps = 0
+    while n > 0:
+        n = n - 1 if n % 2 == 1 else n // 2
+        steps += 1
+    out[i] = steps
+
+
+@cuda.jit
+def largest(x, out):
+    cuda.atomic.max(out, 0, x[cuda.grid(1)])
+
+
+@cuda.jit
 def squares(x, out):
     i = cuda.grid(1)
     out[i] = x[i] * x[i]
@@ -261,6 +286,33 @@ def test_one_element_twice_in_a_line():
     assert numbers(comparison, place, "global_load_requests") == (2 * N // 32, N // 32)
 
 
+def test_one_access_in_place_of_several_lines():
+    comparison = compared(two_ways, random(N), np.zeros(N, np.float32))
+    assert differences(comparison, at(two_ways, "x[i] + 1"))["global_load_requests"] == {"at another line"}
+    text = " ".join(str(comparison).split())
+    lines = [at(two_ways, words)[1] for words in ("def two_ways", "x[i] + 1", "x[i] * 2")]
+    assert "x: at another line: line {} has 1 load in place of the 2 of line {} and line {}".format(*lines) in text
+
+
+def test_a_loop_without_accesses_is_known_by_its_tests():
+    x = np.random.default_rng(3).integers(0, 50, N)
+    comparison = compared(rounds, x, np.zeros(N, np.int64))
+    kinds = differences(comparison, at(rounds, "while n > 0")).get("branches", {"unrolled"})
+    assert kinds == {"unrolled"}
+    assert reason("branches", code(), code(5, 32), array="", line=("k.py", 8)) == (
+        "unrolled",
+        "the loop's test stands 5 times in the compiled code",
+    )
+    assert reason("branches", code(), code(2, 32), array="", line=("k.py", 8))[0] == "differs"
+
+
+def test_an_atomic_that_the_hardware_does_not_have():
+    comparison = compared(largest, random(N), np.zeros(1, np.float32))
+    place = at(largest, "atomic.max")
+    assert differences(comparison, place)["global_atomics"] == {"by compare and swap"}
+    assert [result.differing for result in comparison.results] == [0]
+
+
 @cuda.jit
 def tiles(x, out):
     s = cuda.shared.array((8, 8), float32)
@@ -299,10 +351,10 @@ class Evidence:
         return {("k.py", 8)}
 
 
-def reason(what, before, after, array="x", other=()):
-    source = Evidence({Site(LINE, what, array): before} if before else {})
-    compiled = Evidence({**({Site(LINE, what, array): after} if after else {}), **dict(other)})
-    (found,) = Reasons(source, compiled).of(LINE, what)
+def reason(what, before, after, array="x", other=(), line=LINE):
+    source = Evidence({Site(line, what, array): before} if before else {})
+    compiled = Evidence({**({Site(line, what, array): after} if after else {}), **dict(other)})
+    (found,) = Reasons(source, compiled).of(line, what)
     return found.kind, found.text
 
 
@@ -335,8 +387,8 @@ def test_no_reason_is_invented():
     assert reason("global loads", code(), code(requests=32))[0] == "differs"
     # More instructions that run less often are not unrolling.
     assert reason("global loads", code(loops=(8,)), code(4, 32, loops=(8,)))[0] == "differs"
-    # A load that is gone may have moved to where there are more of its kind than the source has.
-    elsewhere = {Site(("k.py", 3), "global loads", "x"): code(2, 10, loops=(8,))}
+    # A load that is gone may have moved to any of several lines.
+    elsewhere = {Site(("k.py", line), "global loads", "x"): code(2, 10, loops=(8,)) for line in (3, 4)}
     assert reason("global loads", code(), None, other=elsewhere.items())[0] == "differs"
     assert reason("branches", code(loops=(8,)), code(0, 0), array="")[0] == "differs"
 
@@ -393,6 +445,26 @@ def test_equal_expressions_are_one_element_within_the_same_loops():
     found = same_lines(repeated, np.arange(64.0), np.zeros(8))
     assert found["out[3] = x[i + 1]"] == {"out[4] = x[cuda.grid(1) + 1]"}
     assert found["out[6] = x[i + k]"] == set()
+
+
+def test_lines_of_two_files(tmp_path, monkeypatch):
+    (tmp_path / "picking.py").write_text(
+        "from numba import cuda\n\n\n@cuda.jit(device=True)\ndef pick(x, i):\n"
+        "    if i > 3:\n        return x[i]\n    return x[0]\n"
+    )
+    (tmp_path / "using.py").write_text(
+        "from numba import cuda\nfrom picking import pick\n\n\n@cuda.jit\ndef k(x, out):\n"
+        "    i = cuda.grid(1)\n    out[i] = pick(x, i) + 1\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    comparison = compared(gpukit.load("using.py")["k"], random(64), np.zeros(64, np.float32), grid=1, block=64)
+    numbers_shown = [(line.file.rpartition("/")[2], line.number) for line in comparison.lines]
+    assert len(set(numbers_shown)) == len(numbers_shown)  # no line twice under two paths
+    text = " ".join(str(comparison).split())
+    assert "line 8: load requests 0 -> 2, load sectors 0 -> 8; x: at another line: line 8 has 1 load" in text
+    assert "in place of the 2 of picking.py:7 and picking.py:8" in text
+    assert "picking.py:6: branches 2 -> 0, divergent branches 1 -> 0; predicated" in text
+    assert text.count("--- picking.py") == 1
 
 
 # --- inputs and results --------------------------------------------------------------------------------------------

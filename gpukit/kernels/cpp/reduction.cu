@@ -91,7 +91,7 @@ extern "C" __global__ void shared_sequential(const element* data, element* parti
     if (tid == 0) partial[blockIdx.x] = tile[0];
 }
 
-// Work for the idle half: each thread adds two elements while loading. Half the blocks, barriers and shared accesses.
+// What a thread starts with when a block takes 2 * blockDim.x elements.
 __device__ element two_elements(const element* data, unsigned n) {
     unsigned i = 2 * blockIdx.x * blockDim.x + threadIdx.x;
     element sum = i < n ? data[i] : element(0);
@@ -99,6 +99,7 @@ __device__ element two_elements(const element* data, unsigned n) {
     return sum;
 }
 
+// Work for the idle half: each thread adds two elements while loading. Half the blocks, barriers and shared accesses.
 extern "C" __global__ void first_add(const element* data, element* partial, unsigned n) {
     unsigned tid = threadIdx.x;
     tile[tid] = two_elements(data, n);
@@ -112,6 +113,7 @@ extern "C" __global__ void first_add(const element* data, element* partial, unsi
 
 // --- the last 64 values in one warp, in three versions: barriers fall by six a block ---------------------------------
 
+// A tree over the block that stops at 64 live values.
 __device__ void down_to_64() {
     for (unsigned stride = blockDim.x / 2; stride > 32; stride /= 2) {
         if (threadIdx.x < stride) tile[threadIdx.x] += tile[threadIdx.x + stride];
@@ -155,6 +157,7 @@ extern "C" __global__ void last_warp_syncwarp(const element* data, element* part
     if (tid == 0) partial[blockIdx.x] = tile[0];
 }
 
+// The sum over a warp, right in lane 0.
 __device__ element warp_sum(element sum) {
     for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(FULL, sum, offset);
     return sum;
@@ -172,7 +175,7 @@ extern "C" __global__ void last_warp_shuffle(const element* data, element* parti
     }
 }
 
-// Block size known at compile time: no loop is left. Instructions fall, memory counters stay. BLOCK threads.
+// The sum over a block of `block` threads, right in thread 0.
 template <unsigned block>
 __device__ element block_tree(element sum) {
     unsigned tid = threadIdx.x;
@@ -185,6 +188,7 @@ __device__ element block_tree(element sum) {
     return tid < 32 ? warp_sum(sum + tile[tid + 32]) : sum;
 }
 
+// Block size known at compile time: no loop is left. Instructions fall, memory counters stay. BLOCK threads.
 extern "C" __global__ void unrolled(const element* data, element* partial, unsigned n) {
     element sum = block_tree<BLOCK>(two_elements(data, n));
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
@@ -209,6 +213,7 @@ extern "C" __global__ void shuffle(const element* data, element* partial, unsign
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
+// What a thread adds up when a fixed grid walks over the data.
 __device__ element strided_sum(const element* data, unsigned n) {
     element sum = 0;
     for (unsigned i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) sum += data[i];
@@ -221,7 +226,7 @@ extern "C" __global__ void grid_stride(const element* data, element* partial, un
     if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 }
 
-struct alignas(4 * sizeof(element)) Four { element x, y, z, w; };
+struct alignas(4 * sizeof(element)) Four { element x, y, z, w; };  // 16 bytes for elements of 4
 
 // Four elements a load; what n % 4 leaves is added one by one. Load requests fall to a quarter, sectors stay.
 extern "C" __global__ void vectorized(const element* data, element* partial, unsigned n) {

@@ -35,7 +35,7 @@ def with_payload(result, *operands):
     nan = result != result
     if not nan.any():
         return result
-    bits = _MADE_HERE
+    bits: np.ndarray | np.generic = _MADE_HERE
     for x in reversed(operands):
         bits = np.where(x != x, x.view(np.uint64) | _QUIET, bits)
     return np.where(nan, bits.view(np.float64), result)[()]

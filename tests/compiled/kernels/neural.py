@@ -1,7 +1,7 @@
 """Layers of neural networks.
 
-Bounds in units of the last place are those of the CUDA C++ Programming Guide for each function (expf 2, log1pf 1, erff 2,
-tanhf 2, rsqrtf 2, division 0; __expf 2 + 1.173 |x|), for the numbers that go through it.
+Bounds in units of the last place are those of the CUDA C++ Programming Guide for each function (expf 2, log1pf 1,
+erff 2, tanhf 2, rsqrtf 2, division 0; __expf 2 + 1.173 |x|), for the numbers that go through it.
 """
 
 import math

@@ -60,6 +60,7 @@ class Emitter:
         self.line = 0  # index into `lines` of the instruction at hand
         self.inst: Instruction | None = None
         self.names: dict[str, int] = {}  # PTX register -> program register
+        self.running_sums: dict[int, Register] = {}  # line of an addition -> the operand that is the sum so far
         self.guard: Value | None = None  # predicate of a guarded arithmetic instruction
         self._views: dict[tuple[int, np.dtype], int] = {}
         self._specials: dict[str, int] = {}

@@ -15,6 +15,7 @@ from gpukit.machine.frontends.ptx.assembler import assemble
 from gpukit.machine.frontends.ptx.emitter import I64, U32, Emitter
 from gpukit.machine.frontends.ptx.instructions import table
 from gpukit.machine.frontends.ptx.lines import SourceMap
+from gpukit.machine.frontends.ptx.running_sums import running_sums
 from gpukit.machine.frontends.ptx.slots import Slots
 from gpukit.machine.frontends.ptx.storage import Storage
 from gpukit.machine.frontends.ptx.syntax import (
@@ -119,6 +120,7 @@ class Frame:
     local: dict[str, int] = field(default_factory=dict)
     variables: dict[str, Variable] = field(default_factory=dict)
     constants: dict[str, Symbol] = field(default_factory=dict)
+    running_sums: dict[int, Register] = field(default_factory=dict)
     stack: int | None = None  # register with the byte offset of a subroutine's local memory
 
 
@@ -241,12 +243,13 @@ class Lowering:
             lambda name: self.root_of_variable(name, frame),
         )
         frame.constants = _constants(function)
+        frame.running_sums = running_sums(function)
         return frame
 
     def body(self, frame: Frame) -> None:
         """Write the statements of a frame; ends with every path closed."""
-        outer, names, line = self.frame, self.out.names, self.out.line
-        self.frame, self.out.names = frame, frame.names
+        outer, names, line, sums = self.frame, self.out.names, self.out.line, self.out.running_sums
+        self.frame, self.out.names, self.out.running_sums = frame, frame.names, frame.running_sums
         out = self.out
         open_ = True
         for statement in frame.function.body or ():
@@ -262,7 +265,7 @@ class Lowering:
             open_ = not self.closes(statement)
         if open_:
             self.leave()
-        self.frame, out.names, out.line = outer, names, line
+        self.frame, out.names, out.line, out.running_sums = outer, names, line, sums
 
     @staticmethod
     def closes(inst: Instruction) -> bool:

@@ -283,7 +283,7 @@ class _Parser:
                 data.extend(bytes(size))
             elif token.kind == "float" or (token.text == "-" and self.tokens[self.at + 1].kind == "float"):
                 negative = self.accept("-")
-                value = float(_float(self.next().text).value)  # type: ignore[arg-type]
+                value = float(_float(self.next().text).value)
                 data.extend(TYPES[variable.type].type(-value if negative else value).tobytes())
             else:
                 number = self.integer()

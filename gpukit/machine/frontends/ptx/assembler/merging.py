@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 
 from gpukit.machine.frontends.ptx.assembler.flow import Flow
-from gpukit.machine.frontends.ptx.assembler.values import Place, Values, access_bytes, sources
+from gpukit.machine.frontends.ptx.assembler.values import Place, Values, access_bytes, sources, space_of
 from gpukit.machine.frontends.ptx.syntax import (
     SIZES,
     Instruction,
@@ -23,19 +23,9 @@ from gpukit.machine.frontends.ptx.syntax import (
 )
 
 _WIDEST = 16  # bytes of the widest request
-_SPACES = ("global", "shared", "local", "const", "param")
 _ORDERED = ("volatile", "acquire", "release", "mmio")
 # What ends the life of everything that was read: other threads may have written.
 _SYNCHRONISING = frozenset(["bar", "barrier", "membar", "fence", "call", "cp"])
-
-
-def space_of(inst: Instruction) -> str:
-    """The state space an instruction names, "generic" if none."""
-    for modifier in inst.modifiers:
-        name = modifier.split("::")[0]
-        if name in _SPACES:
-            return name
-    return "generic"
 
 
 def changes_memory(inst: Instruction, space: str) -> bool:

@@ -38,6 +38,18 @@ _NO_RESULT = frozenset(
 )
 
 
+_SPACES = ("global", "shared", "local", "const", "param")
+
+
+def space_of(inst: Instruction) -> str:
+    """The state space an instruction names, "generic" if none."""
+    for modifier in inst.modifiers:
+        name = modifier.split("::")[0]
+        if name in _SPACES:
+            return name
+    return "generic"
+
+
 def registers_of(operand: Operand) -> Iterator[str]:
     """Names of the registers in an operand."""
     match operand:

@@ -1,7 +1,9 @@
 """Addition and subtraction with carry: add.cc addc sub.cc subc and the sums of mad.cc madc, of 32 and 64 bits.
 
-The condition code CC.CF is one predicate register of the function, made when first named. After add.cc and addc.cc it
-is the carry, after sub.cc and subc.cc the borrow. As in PTX it means nothing across calls.
+The condition code CC.CF is one predicate register of the function, made when first named. It is the carry of the
+adder, which subtracts b by adding ~b and 1: after sub.cc and subc.cc it is set if nothing was borrowed. PTX leaves
+open what addc makes of a borrow, but the compiler's own division of 128 bits reads it so. As in PTX the condition code
+means nothing across calls.
 """
 
 from __future__ import annotations
@@ -35,9 +37,19 @@ def subtract_with_borrow(out: Emitter, inst: Instruction) -> None:
 
 def add(out: Emitter, inst: Instruction) -> None:
     """add.cc, addc and addc.cc."""
-    dtype = unsigned(expect(out, inst, TYPES_WITH_CARRY, "cc"))
-    target, a, b = operands(out, inst, 3)
-    total(out, inst, target, dtype, out.read(a, dtype), out.read(b, dtype))
+    target, dtype, a, b = _sources(out, inst)
+    total(out, inst, target, dtype, a, b)
+
+
+def subtract(out: Emitter, inst: Instruction) -> None:
+    """sub.cc, subc and subc.cc."""
+    target, dtype, a, b = _sources(out, inst)
+    if inst.opcode == "subc":
+        total(out, inst, target, dtype, a, compute(out, dtype, "~{0}", b))
+        return
+    result = compute(out, dtype, "{0} - {1}", a, b, count=1)
+    _set_carry(out, "{0} >= {1}", a, b)
+    out.write(target, result)
 
 
 def total(out: Emitter, inst: Instruction, target: Operand, dtype: np.dtype, a: Value, b: Value) -> None:
@@ -46,32 +58,19 @@ def total(out: Emitter, inst: Instruction, target: Operand, dtype: np.dtype, a: 
     if inst.opcode.endswith("c"):
         carry = _carry(out)
         result = compute(out, dtype, "{0} + {1} + {2}", a, b, carry, count=1)
-        carries = "({0} < {1}) | ({2} & ({0} == {1}))"
+        if inst.has("cc"):
+            _set_carry(out, "({0} < {1}) | ({2} & ({0} == {1}))", result, a, carry)
     else:
-        carry = None
         result = compute(out, dtype, "{0} + {1}", a, b, count=1)
-        carries = "{0} < {1}"
-    if inst.has("cc"):
-        _set_carry(out, carries, result, a, carry)
+        if inst.has("cc"):
+            _set_carry(out, "{0} < {1}", result, a)
     out.write(target, result)
 
 
-def subtract(out: Emitter, inst: Instruction) -> None:
-    """sub.cc, subc and subc.cc."""
+def _sources(out: Emitter, inst: Instruction) -> tuple[Operand, np.dtype, Value, Value]:
     dtype = unsigned(expect(out, inst, TYPES_WITH_CARRY, "cc"))
     target, a, b = operands(out, inst, 3)
-    x, y = out.read(a, dtype), out.read(b, dtype)
-    if inst.opcode == "subc":
-        borrow = _carry(out)
-        result = compute(out, dtype, "{0} - {1} - {2}", x, y, borrow, count=1)
-        borrows = "({0} < {1}) | ({2} & ({0} == {1}))"
-    else:
-        borrow = None
-        result = compute(out, dtype, "{0} - {1}", x, y, count=1)
-        borrows = "{0} < {1}"
-    if inst.has("cc"):
-        _set_carry(out, borrows, x, y, borrow)
-    out.write(target, result)
+    return target, dtype, out.read(a, dtype), out.read(b, dtype)
 
 
 def _carry(out: Emitter) -> Value:
@@ -81,6 +80,6 @@ def _carry(out: Emitter) -> Value:
     return out.read(CARRY, BOOL)
 
 
-def _set_carry(out: Emitter, code: str, x: Value, y: Value, carry: Value | None) -> None:
+def _set_carry(out: Emitter, code: str, *sources: Value) -> None:
     _carry(out)
-    out.alu(CARRY, BOOL, code, *((x, y) if carry is None else (x, y, carry)), count=0)
+    out.alu(CARRY, BOOL, code, *sources, count=0)

@@ -35,11 +35,11 @@ def _arithmetic_type(out: Emitter, inst: Instruction) -> np.dtype:
 def add_subtract_multiply(out: Emitter, inst: Instruction) -> None:
     dtype = _arithmetic_type(out, inst)
     target, a, b = operands(out, inst, 3)
-    check = "float"
-    if inst.opcode != "mul" and target in (a, b):  # a running sum
-        if inst.opcode == "add" and target != a:
+    check, accumulator = "float", out.running_sums.get(inst.text_line)
+    if accumulator is not None:
+        check = "accumulate"  # which wants the accumulator first
+        if a != accumulator:
             a, b = b, a
-        check = "accumulate" if target == a else "float"
     code = _SUMS_AND_PRODUCTS[inst.opcode](dtype, rounding_mode(out, inst))
     compute(out, inst, code, target, a, b, check=check)
 

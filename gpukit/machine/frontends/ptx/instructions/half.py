@@ -17,6 +17,7 @@ too. Not here: fma.oob, and the forms of add, sub and fma that mix half with f32
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -132,7 +133,14 @@ def _comparing(half: Half, name: str, ftz: bool) -> Callable:
 
 @instruction("add", "sub", "mul", families=(HALF,))
 def arithmetic(out: Emitter, inst: Instruction) -> None:
-    _elementwise(out, inst, 2, "rn", "ftz", "sat", check="float")
+    accumulator = out.running_sums.get(inst.text_line)
+    if accumulator is None:
+        _elementwise(out, inst, 2, "rn", "ftz", "sat", check="float")
+        return
+    target, a, b = inst.operands
+    if a != accumulator:  # the check wants the accumulator first; halves are added in any order
+        inst = replace(inst, operands=(target, b, a))
+    _elementwise(out, inst, 2, "rn", "ftz", "sat", check="accumulate")
 
 
 @instruction("fma", families=(HALF,))
