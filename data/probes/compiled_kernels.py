@@ -212,14 +212,17 @@ def record(folder: Path, out: Path) -> None:
         sys.exit(f"Nsight Compute stopped; the outputs are in {out}; it says: {table.read_text()[-2000:]}")
     failed = json.loads((out / "failed.json").read_text())
     facts, launches = listed(folder)
-    names = [(entry["name"], entry["kernel"]) for entry, _ in launches if entry["name"] not in failed]
-    counters = collected(table, names, metrics)
+    entries = [entry for entry, _ in launches if entry["name"] not in failed]
+    counters = collected(table, [(entry["name"], entry["kernel"]) for entry in entries], metrics)
     with np.load(out / "gpu.npz") as outputs:
         result = {
             "machine": gpu_machine() | {"nvrtc of the PTX": facts["nvrtc"]},
             "command": " ".join([*ncu[:-1], "counters.csv", "python", *sys.argv[:1], *run[2:]]),
             "failed": failed,
-            "launches": {name: {"counters": counters[name], "outputs": digests(outputs, name)} for name, _ in names},
+            "launches": {
+                entry["name"]: marked(entry, counters[entry["name"]], digests(outputs, entry["name"]))
+                for entry in entries
+            },
         }
     write(out / "gpu.json", result)
 
@@ -299,13 +302,19 @@ def run_on_machine(folder: Path, out: Path) -> None:
             continue
         kept |= outputs_of(entry, arguments, after)
         counters = {name: report.counters.get(name, 0) for name in (*COMPARED, "warp_instructions")}
-        results[entry["name"]] = {"counters": {k: v for k, v in counters.items() if v}}
-    for name in results:
-        results[name]["outputs"] = digests(kept, name)
+        made = digests(kept, entry["name"])
+        results[entry["name"]] = marked(entry, {name: count for name, count in counters.items() if count}, made)
     np.savez_compressed(out / "machine.npz", **kept)
     write(
         out / "machine.json", {"machine": {"nvrtc of the PTX": facts["nvrtc"]}, "failed": failed, "launches": results}
     )
+
+
+def marked(entry: dict, counters: dict[str, int], outputs: dict[str, str]) -> dict:
+    """The result of a launch. `polls`: a loop waits for other blocks, so counters depend on time; `approximate`: so do
+    last bits on the hardware's own functions, or on the order of atomics."""
+    flags = {"polls": entry["polls"], "approximate": not entry["exact"]}
+    return {"counters": counters, "outputs": outputs} | {name: True for name, is_so in flags.items() if is_so}
 
 
 def digests(outputs: Any, name: str) -> dict[str, str]:
@@ -336,7 +345,7 @@ def compared(counters: dict[str, int]) -> dict[str, int]:
 
 
 def compare(gpu_path: Path, machine_path: Path) -> int:
-    """Print what differs; the number of launches in which anything does."""
+    """Print what differs; the number of launches in which anything does that should not."""
     gpu, machine = (json.loads(path.read_text()) for path in (gpu_path, machine_path))
     arrays = [np.load(path.with_suffix(".npz")) for path in (gpu_path, machine_path)]
     totals: Counter[str] = Counter()
@@ -349,15 +358,17 @@ def compare(gpu_path: Path, machine_path: Path) -> int:
         here = machine["launches"][name]
         hardware, counted = compared(reading["counters"]), compared(here["counters"])
         differs = {k: (v, counted[k]) for k, v in hardware.items() if v != counted[k]}
+        remark = " (it polls)" if reading.get("polls") else ""
         wrong = [k for k in reading["outputs"].keys() | here["outputs"].keys()
                  if reading["outputs"].get(k) != here["outputs"].get(k)]  # fmt: skip
-        totals["counters equal" if not differs else "counters differ"] += 1
-        totals["outputs equal" if not wrong else "outputs differ"] += 1
-        unequal += bool(differs or wrong)
+        totals["counters equal" if not differs else f"counters differ{remark}"] += 1
+        loose = " (approximate)" if reading.get("approximate") else ""
+        totals["outputs equal" if not wrong else f"outputs differ{loose}"] += 1
+        unequal += bool((differs and not remark) or (wrong and not loose))
         for counter, (hardware_count, count) in differs.items():
-            print(f"{name}: {counter}: {hardware_count} on the GPU, {count} here")
+            print(f"{name}{remark}: {counter}: {hardware_count} on the GPU, {count} here")
         for position in sorted(wrong):
-            print(f"{name}: argument {position}: {difference(*(a.get(f'{name}/{position}') for a in arrays))}")
+            print(f"{name}{loose}: argument {position}: {difference(*(a.get(f'{name}/{position}') for a in arrays))}")
     print(dict(totals))
     return unequal
 

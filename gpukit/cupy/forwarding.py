@@ -29,9 +29,9 @@ def looks_up(module: python_types.ModuleType, takes_host_arrays: bool = False) -
     are."""
 
     def __getattr__(name: str) -> Any:
-        value = getattr(module, name, None)
-        if name.startswith("_") or value is None:
+        if name.startswith("_") or not hasattr(module, name):
             raise AttributeError(f"the CPU machine's CuPy has no {name!r}")
+        value = getattr(module, name)
         if callable(value) and not isinstance(value, type):
             return forward(value, takes_host_arrays)
         return value

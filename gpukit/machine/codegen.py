@@ -182,6 +182,8 @@ class _BlockWriter:
                 self.emit(f"X.check_float({name}, {result}, {operands})")
             case "accumulate":
                 self.emit(f"X.check_accumulate({name}, {result}, {operands})")
+            case "accumulate_product":
+                self.emit(f"X.check_accumulate_product({name}, {result}, {operands})")
             case "narrow":
                 self.emit(f"X.check_narrow({name}, {sources[0]}, {result})")
             case "int_div":

@@ -122,6 +122,7 @@ class Alu:
     `check` asks for a hazard check when hazards are on:
       "float"       a NaN or Inf made here out of operands that were not (also 0 x Inf and 0 x NaN)
       "accumulate"  as "float", and src[0] is an accumulator: count additions of a non-zero src[1] it absorbed
+      "accumulate_product"  as "accumulate", for src[0] * src[1] + src[2] with the accumulator last
       "narrow"      src[0] is converted to a narrower integer for a store: report values that do not fit
       "int_div"     src[1] is an integer divisor: report zeros
     `count` is how many source-level operations this stands for (0: bookkeeping the user did not write).

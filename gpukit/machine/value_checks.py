@@ -26,6 +26,12 @@ class ValueChecks:
         self.check_float(op, result, operands)
         self.tracker.accumulated(op, operands[0], operands[1], result, self.L)  # type: ignore[union-attr]
 
+    def check_accumulate_product(self, op: Alu, result: Lanewise, operands: tuple) -> None:
+        """As check_accumulate, of a fused multiply-add to the accumulator (operand 2)."""
+        self.check_float(op, result, operands)
+        product = operands[0] * operands[1]
+        self.tracker.accumulated(op, operands[2], product, result, self.L)  # type: ignore[union-attr]
+
     def check_narrow(self, op: Alu, value: Lanewise, result: Lanewise) -> None:
         """An integer about to be stored in a narrower type."""
         changed = np.asarray(result != value)

@@ -95,5 +95,16 @@ def test_a_chain_ends_at_a_label():
     assert found(body) == [""] * 4
 
 
+def test_a_dot_product_adds_to_the_last_operand():
+    body = """
+        mov.f32 %f1, 0f00000000;
+        fma.rn.f32 %f2, %f10, %f11, %f1;
+        fma.rn.f32 %f1, %f12, %f13, %f2;
+    """
+    assert found(body) == ["", "%f1", "%f2"]
+    horner = "mov.f32 %f1, 0f3F800000;\nfma.rn.f32 %f1, %f1, %f10, %f11;"
+    assert found(horner) == ["", ""]
+
+
 def test_integers_are_not_looked_at():
     assert found("mov.u32 %r1, 0;\nadd.s32 %r1, %r1, 1;") == ["", ""]

@@ -119,13 +119,14 @@ class NumericChecks:
         values = [np.asarray(v) for v in operands]
         values = [v for v in values if v.dtype.kind in "fciub"]
         nan = np.isnan(result)
-        nan_in, inf_in, zero_in = (np.zeros(result.shape, bool) for _ in range(3))
+        nan_in, inf_in, zero, wild = (np.zeros(result.shape, bool) for _ in range(4))
         for v in values:
             nan_in = nan_in | np.isnan(v)
             inf_in = inf_in | np.isinf(v)
-            zero_in = zero_in | (v == 0)
-        product = _is_product(op)
-        padding = nan & zero_in & (nan_in | inf_in) if product else np.zeros(result.shape, bool)
+        for factor in values[:2]:  # what follows them is added: a * b + c
+            zero = zero | (factor == 0)
+            wild = wild | ~np.isfinite(factor)
+        padding = nan & zero & wild if _is_product(op) else np.zeros(result.shape, bool)
         for cause, which in (
             ("zero times", padding),
             ("nan", nan & ~nan_in & ~padding),

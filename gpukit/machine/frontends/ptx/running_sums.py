@@ -27,7 +27,7 @@ Chains = dict[str, _Chain]  # by the register they began with
 
 
 def running_sums(function: Function) -> dict[int, Register]:
-    """Line of the PTX text of each add or sub of f16, f32 and f64 that belongs to a running sum -> its accumulator."""
+    """Line of the PTX text of each add, sub or fma (f16, f32, f64) that belongs to a running sum -> its accumulator."""
     writes = Counter(_target(s) for s in function.body or () if isinstance(s, Instruction))
     accumulators = {name for name, count in writes.items() if count > 1}  # most registers are written once
     found: dict[int, Register] = {}
@@ -59,8 +59,10 @@ def _grown(inst: Instruction, chains: dict[str, Chains], accumulators: set[str])
     sources = [operand for operand in inst.operands[1:] if isinstance(operand, Register)]
     if inst.opcode == "mov":
         return {start: chain for source in sources for start, chain in chains.get(source.name, {}).items()}
-    if inst.opcode not in ("add", "sub") or (family(inst.type) != FLOAT and inst.type != "f16"):
+    if inst.opcode not in ("add", "sub", "fma", "mad") or (family(inst.type) != FLOAT and inst.type != "f16"):
         return {}
+    if inst.opcode in ("fma", "mad"):
+        sources = [source for source in sources if source == inst.operands[3]]
     if inst.opcode == "sub":
         sources = [source for source in sources if source == inst.operands[1]]
     place = (inst.location.file, inst.location.line) if inst.location is not None else None

@@ -48,7 +48,8 @@ def add_subtract_multiply(out: Emitter, inst: Instruction) -> None:
 def multiply_add(out: Emitter, inst: Instruction) -> None:
     dtype = _arithmetic_type(out, inst)
     target, a, b, c = operands(out, inst, 4)
-    compute(out, inst, rounding.fma(dtype, rounding_mode(out, inst)), target, a, b, c, check="float")
+    check = "accumulate_product" if inst.text_line in out.running_sums else "float"
+    compute(out, inst, rounding.fma(dtype, rounding_mode(out, inst)), target, a, b, c, check=check)
 
 
 @instruction("div", "rcp", "sqrt", families=(FLOAT,))

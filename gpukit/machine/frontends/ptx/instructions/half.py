@@ -145,7 +145,8 @@ def arithmetic(out: Emitter, inst: Instruction) -> None:
 
 @instruction("fma", families=(HALF,))
 def fused_multiply_add(out: Emitter, inst: Instruction) -> None:
-    _elementwise(out, inst, 3, "rn", "ftz", "sat", "relu", check="float")
+    check = "accumulate_product" if inst.text_line in out.running_sums else "float"
+    _elementwise(out, inst, 3, "rn", "ftz", "sat", "relu", check=check)
 
 
 @instruction("min", "max", families=(HALF,))
