@@ -345,6 +345,20 @@ def difference(kind: str, gpu: np.ndarray, machine: np.ndarray) -> tuple[np.ndar
     return differs, int(steps.max()) if len(steps) else 0
 
 
+def distances(kind: str, gpu: np.ndarray, machine: np.ndarray) -> dict[str, float]:
+    """Largest absolute and relative distance of two results that are both finite (f16, f32 and f64 only)."""
+    if TYPES[kind].kind != "f":
+        return {}
+    both = np.isfinite(gpu) & np.isfinite(machine)
+    a, b = gpu[both].astype(np.float64), machine[both].astype(np.float64)
+    absolute = np.abs(a - b)
+    relative = absolute[b != 0] / np.abs(b[b != 0])
+    return {
+        "largest_absolute_difference": float(absolute.max(initial=0)),
+        "largest_relative_difference": float(relative.max(initial=0)),
+    }
+
+
 def _ordered(half: np.ndarray) -> np.ndarray:
     value = half.astype(np.int64)
     return np.where(value & 0x8000, 0x8000 - value, value)
@@ -379,6 +393,7 @@ def main() -> None:
         if differs.any():
             where = int(np.flatnonzero(differs)[0])
             entry["largest_difference_ulp"] = steps
+            entry |= distances(kind, theirs, mine)
             entry["first"] = {
                 "operands": [_hex(values[where]) for _, values in inputs.values()],
                 "gpu": _hex(theirs[where]), "machine": _hex(mine[where]),

@@ -153,7 +153,7 @@ class HostCode:
             close = group_end(self._items, begin + brace)
             self._scope(begin + brace + 1, close - 1, members=True)
             # Without a specialisation, a kernel would take the template it specialises, and nobody would notice.
-            if words & self._device or items[0].text == "template":
+            if words & self._device or _is_specialisation(head):
                 return
         elif members and not _is_function(items):
             return
@@ -193,6 +193,11 @@ def _outside_template(items: Sequence[Token]) -> list[str]:
         if token.kind == WORD:
             words.append(token.text)
     return words
+
+
+def _is_specialisation(head: Sequence[str]) -> bool:
+    """Whether the head of a type is that of `template <> struct Size<float>`, full or partial."""
+    return any(word in _TYPES and head[i + 2 : i + 3] == ["<"] for i, word in enumerate(head))
 
 
 def _may_be_macro(word: str) -> bool:

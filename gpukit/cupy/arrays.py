@@ -6,6 +6,8 @@ plain NumPy array is not mixed into an operation. Elements and reductions are ar
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -137,6 +139,9 @@ class ndarray(np.ndarray):
             "version": 3,
         }
 
+    def __repr__(self) -> str:
+        return repr(self.view(np.ndarray))
+
     def is_c_contiguous(self) -> bool:
         return self.flags.c_contiguous
 
@@ -166,6 +171,45 @@ class ndarray(np.ndarray):
         if out is not None and len(out) == 1:
             return out[0]
         return device(result)
+
+
+# Methods of NumPy's that give a number where CuPy gives an array without axes.
+_METHODS = (
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "dot",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ptp",
+    "std",
+    "sum",
+    "take",
+    "trace",
+    "var",
+)
+
+
+def _method(name: str) -> Callable[..., Any]:
+    function = getattr(np, name)
+
+    @functools.wraps(function)
+    def method(self: ndarray, *args: Any, out: Any = None, **options: Any) -> Any:
+        if any(is_host(value) and value.ndim for value in args):
+            raise mixed()
+        if out is not None:
+            options["out"] = _host(out)
+        result = function(_host(self), *(_host(value) for value in args), **options)
+        return device(result) if out is None else out
+
+    return method
+
+
+for _name in (*_METHODS, "searchsorted"):
+    setattr(ndarray, _name, _method(_name))
 
 
 def is_host(value: Any) -> bool:

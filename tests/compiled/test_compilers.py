@@ -128,6 +128,7 @@ using namespace std;
 const int N = 3;
 std::vector<float> on_the_host;
 int counter = 0;
+template <typename T> class Queue { std::vector<T> items; public: void push(T v) { items.push_back(v); } };
 struct Timer { cudaEvent_t a; Timer() { cudaEventCreate(&a); } float stop(); };
 struct Point {
   float x, y;
@@ -167,7 +168,7 @@ def test_a_whole_file_is_taken_for_its_kernels():
     body = WHOLE.splitlines().index("  int i = blockIdx.x * blockDim.x + threadIdx.x;") + 1
     assert {(1, body), (1, body + 1)} <= locations(ptx.text)
     passed_over = {item.name for item in ptx.passed_over}
-    assert {"main", "run", "largest", "on_the_host", "counter", "Timer", "print"} <= passed_over
+    assert {"main", "run", "largest", "on_the_host", "counter", "Queue", "Timer", "print"} <= passed_over
     assert not passed_over & {"N", "Point", "half_of", "coef", "scale"}
     assert ptx.sources == {"whole.cu": WHOLE}
 

@@ -317,6 +317,22 @@ def test_an_acquire_load_does_not_race_with_a_release_store():
     assert "race_global_interblock" in outcome.kinds
 
 
+def test_the_read_of_a_compare_and_swap_loop_is_no_race():
+    # double's atomicAdd of the programming guide, for floats
+    text = """
+        ld.param.u64 %q1, [a0]; cvta.to.global.u64 %q2, %q1; ld.global.b32 %r1, [%q2];
+        AGAIN: mov.b32 %r2, %r1; mov.b32 %f1, %r2; add.f32 %f1, %f1, 0f3F800000; mov.b32 %r3, %f1;
+        atom.global.cas.b32 %r1, [%q2], %r2, %r3; setp.ne.s32 %p1, %r1, %r2; @%p1 bra AGAIN;
+    """
+    x = np.zeros(1, np.float32)
+    outcome = launch(kernel(text, "u64", names=["x"]), 64, x, blocks=3)
+    assert x[0] == 192 and not outcome.kinds
+    elsewhere = text.replace("ld.global.b32 %r1, [%q2];", "ld.global.b32 %r1, [%q2]; st.global.b32 [%q2], %r1;")
+    assert "race_global" in launch(kernel(elsewhere, "u64", names=["x"]), 64, x, blocks=3).kinds
+    unrelated = text.replace("mov.b32 %r2, %r1;", "add.s32 %r2, %r1, 0;", 1)
+    assert "race_global" in launch(kernel(unrelated, "u64", names=["x"]), 64, x * 0, blocks=3).kinds
+
+
 # --- bad arguments and refusals ------------------------------------------------------------------------------------
 
 

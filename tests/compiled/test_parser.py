@@ -161,6 +161,11 @@ def test_jump_tables_and_prototypes_are_kept():
     assert [v.nbytes for v in (*results, *parameters)] == [4, 4, 8]
 
 
+def test_loops_that_stay_rolled_are_known():
+    module = parser.parse(f'{HEAD}.entry k() {{ A: .pragma "nounroll"; bra A; B: bra B; }}')
+    assert module.functions["k"].rolled == {"A"}
+
+
 @pytest.mark.parametrize(
     ("text", "where"),
     [

@@ -15,6 +15,7 @@ from gpukit.machine.frontends.ptx.assembler import assemble
 from gpukit.machine.frontends.ptx.emitter import I64, U32, Emitter
 from gpukit.machine.frontends.ptx.instructions import table
 from gpukit.machine.frontends.ptx.lines import SourceMap
+from gpukit.machine.frontends.ptx.retry_loops import guarded_reads
 from gpukit.machine.frontends.ptx.running_sums import running_sums
 from gpukit.machine.frontends.ptx.slots import Slots
 from gpukit.machine.frontends.ptx.storage import Storage
@@ -121,6 +122,7 @@ class Frame:
     variables: dict[str, Variable] = field(default_factory=dict)
     constants: dict[str, Symbol] = field(default_factory=dict)
     running_sums: dict[int, Register] = field(default_factory=dict)
+    guarded_reads: set[int] = field(default_factory=set)
     stack: int | None = None  # register with the byte offset of a subroutine's local memory
 
 
@@ -244,6 +246,7 @@ class Lowering:
         )
         frame.constants = _constants(function)
         frame.running_sums = running_sums(function)
+        frame.guarded_reads = guarded_reads(function)
         return frame
 
     def body(self, frame: Frame) -> None:

@@ -421,7 +421,9 @@ class _Parser:
                 return
             case ".pragma" | ".alias":
                 while self.token.text != ";":
-                    self.next()
+                    last = made.body[-1] if made.body else None
+                    if "nounroll" in self.next().text and isinstance(last, Label):
+                        made.rolled.add(last.name)
             case ".section":
                 self.name()
                 self.skip_braces()

@@ -181,6 +181,7 @@ class Function:
     body: list[Statement] | None = None
     labels_of: dict[str, tuple[str, ...]] = field(default_factory=dict)
     prototypes: dict[str, tuple[list[Variable], list[Variable]]] = field(default_factory=dict)
+    rolled: set[str] = field(default_factory=set)  # labels whose loops the assembler must not unroll
     limits: dict[str, tuple[int, ...]] = field(default_factory=dict)  # maxntid, reqntid, minnctapersm, ...
 
 

@@ -93,7 +93,8 @@ def ld(out: Emitter, inst: Instruction) -> None:
     results = [out.destination(i, dtype) if isinstance(i, Register) else out.temporary(dtype) for i in items]
     if len(set(results)) < len(results):
         results = [out.temporary(dtype) for _ in items]
-    load = Load(tuple(results), place, space, dtype, out.line, root, inst.has("volatile"), strong=_strong(inst))
+    strong = _strong(inst) or inst.text_line in out.lowering.frame.guarded_reads
+    load = Load(tuple(results), place, space, dtype, out.line, root, inst.has("volatile"), strong=strong)
     load.requests = _requests(inst)
     out.emit(load)
     for item, result in zip(items, results, strict=True):
