@@ -14,6 +14,7 @@ from gpukit.machine.frontends.ptx.assembler.flow import Flow
 from gpukit.machine.frontends.ptx.assembler.values import registers_of, sources, space_of, targets
 from gpukit.machine.frontends.ptx.syntax import (
     SIZES,
+    Float,
     Function,
     Instruction,
     Integer,
@@ -23,6 +24,7 @@ from gpukit.machine.frontends.ptx.syntax import (
     Register,
     Statement,
     Symbol,
+    Vector,
 )
 
 ROUNDS = 4
@@ -31,9 +33,15 @@ SIZE_WITH_SHARED_LOADS = 100  # of one with many shared loads: up to 22 and 5 fo
 NEVER = 1000
 
 _OPPOSITE_SIDE = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne"}
-_FREE = frozenset(("mov", "neg", "abs", "pragma"))
-# Approximations with a scaling around them, unless subnormal numbers count as zero (.ftz).
-_SCALED = {"ex2": 6, "lg2": 6, "sqrt": 6, "rsqrt": 6, "div": 7, "rcp": 6}
+# Approximations, with a scaling around them unless subnormal numbers count as zero: (without .ftz, with it).
+_SCALED = {
+    "ex2": (6, 1), "lg2": (6, 1), "sqrt": (6, 1), "rsqrt": (6, 1), "rcp": (7, 1), "div": (7, 2), "div.full": (12, 8)
+}  # fmt: skip
+# (instruction, whether by a constant); 64-bit ones become subroutines.
+_INTEGER_DIVISION = {
+    ("div.s32", False): 27, ("rem.s32", False): 24, ("div.u32", False): 21, ("rem.u32", False): 19,
+    ("div.s32", True): 24, ("rem.s32", True): 20, ("div.u32", True): 18, ("rem.u32", True): 16,
+}  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,50 +165,76 @@ def _worthwhile(function: Function, loop: Loop) -> bool:
     inside = [s for s in function.body[loop.start : loop.stop] if isinstance(s, Instruction)]
     shared_loads = sum(inst.opcode == "ld" and space_of(inst) == "shared" for inst in inside)
     limit = max(SIZE, min(SIZE_WITH_SHARED_LOADS, 22 + 5 * shared_loads)) if shared_loads else SIZE
-    return sum(map(_weight, inside)) <= limit
+    return _Weights(function, inside).total() <= limit
 
 
-def _weight(inst: Instruction) -> int:
-    """How many instructions the assembler takes this one for."""
-    match inst.opcode:
-        case opcode if opcode in _FREE:
-            return 0
-        case "ld" | "st":
-            return _weight_of_access(inst)
-        case "atom" | "red":
-            return _weight_of_atomic(inst)
-        case "membar" | "fence":
-            return NEVER
-        case "div" | "rem" if inst.type[0] in "su":
-            if SIZES[inst.type] == 8:
+class _Weights:
+    """How many instructions the assembler takes a loop for when it decides."""
+
+    def __init__(self, function: Function, inside: list[Instruction]):
+        self.function = function
+        self.inside = inside
+        self.writers: dict[str, list[Instruction]] = {}
+        for inst in inside:
+            for name in targets(inst):
+                self.writers.setdefault(name, []).append(inst)
+
+    def total(self) -> int:
+        return sum(map(self.of, self.inside))
+
+    def of(self, inst: Instruction) -> int:
+        match inst.opcode:
+            case "neg" | "abs":
+                return 0  # part of the instruction that reads it
+            case "mov":
+                return self._mov(inst)
+            case "ld" | "st":
+                return self._access(inst)
+            case "atom" | "red":
+                return _atomic(inst)
+            case "membar" | "fence":
                 return NEVER
-            return 27 if inst.type == "s32" and not isinstance(inst.operands[2], Integer) else 19
-        case "div" if inst.has("full"):
-            return 12
-        case opcode if opcode in _SCALED:
-            if inst.type == "f64" or not (inst.has("approx") or inst.has("full")):
-                return NEVER  # becomes a subroutine
-            return 1 if inst.has("ftz") else _SCALED[opcode]
-    return 1
-
-
-def _weight_of_access(inst: Instruction) -> int:
-    where = next(operand for operand in inst.operands if isinstance(operand, Memory))
-    value = inst.operands[0] if inst.opcode == "ld" else inst.operands[1]
-    space = space_of(inst)
-    if space == "param":
+            case "div" | "rem" if inst.type[0] in "su":
+                return _INTEGER_DIVISION.get((inst.name, isinstance(inst.operands[2], Integer)), NEVER)
+            case opcode if opcode in _SCALED:
+                if inst.type == "f64" or not (inst.has("approx") or inst.has("full")):
+                    return NEVER  # becomes a subroutine
+                plain, flushing = _SCALED["div.full" if inst.has("full") else opcode]
+                return flushing if inst.has("ftz") else plain
         return 1
-    extended = inst.opcode == "ld" and SIZES[inst.type] < 4 and isinstance(value, Register) and value.name[:2] == "%r"
-    extended = extended and not value.name.startswith("%rs")
-    moved = space != "shared" or (where.offset != 0 and not isinstance(where.base, Symbol))
-    return 1 + moved + extended
+
+    def _mov(self, inst: Instruction) -> int:
+        """A constant that meets another value must be in a register; everything else needs no instruction."""
+        target, source = inst.operands
+        constant = isinstance(source, Integer | Float)
+        return int(constant and isinstance(target, Register) and len(self.writers[target.name]) > 1)
+
+    def _access(self, inst: Instruction) -> int:
+        where = next(operand for operand in inst.operands if isinstance(operand, Memory))
+        value = inst.operands[0] if inst.opcode == "ld" else inst.operands[1]
+        space = space_of(inst)
+        if space == "param" or isinstance(where.base, Symbol):
+            return 1
+        added = isinstance(where.base, Register) and any(w.opcode == "add" for w in self.writers.get(where.base.name, ()))
+        # Every address outside shared memory is a sum, its own or one that the loop makes anyway.
+        addition = where.offset != 0 or (space != "shared" and not added)
+        halves = inst.opcode == "ld" and SIZES[inst.type] == 2 and isinstance(value, Vector)
+        return 1 + addition + (halves or self._extends(inst, value))
+
+    def _extends(self, inst: Instruction, value: Operand) -> bool:
+        """Whether a load fills a register wider than what it loads."""
+        if inst.opcode != "ld" or not isinstance(value, Register):
+            return False
+        return SIZES[inst.type] < 4 and SIZES[self.function.registers[value.name]] >= 4
 
 
-def _weight_of_atomic(inst: Instruction) -> int:
-    integer = inst.type[0] in "subf" and SIZES[inst.type] == 4
+def _atomic(inst: Instruction) -> int:
+    one_word = SIZES[inst.type] == 4 and inst.type[0] in "sub"
+    if inst.has("cas") or inst.has("exch"):
+        return 1 if space_of(inst) == "shared" else 2
     if space_of(inst) == "shared":
         return 10
-    return 11 if integer and inst.type[0] != "f" else 2
+    return 11 if one_word else 2  # lanes that meet are added up first
 
 
 # --- unrolling ---------------------------------------------------------------------------------------------------------
