@@ -14,12 +14,16 @@ from gpukit.machine import atomics
 from gpukit.machine.addressing import Addressing
 from gpukit.machine.counters import Counts
 from gpukit.machine.lanes import LaneSet, Wave
-from gpukit.machine.program import CONSTANT, GLOBAL, SHARED, Atomic, Launch, Load, Store
+from gpukit.machine.program import CONSTANT, GLOBAL, LANE, SHARED, Address, Atomic, Launch, Load, Store
 from gpukit.machine.spots import Lanewise, Spot
 
 if TYPE_CHECKING:
     from gpukit.machine.codegen import Compiled
     from gpukit.machine.hazards import HazardTracker
+
+
+# What a warp can reduce in one instruction (redux) before it updates memory once.
+_REDUCTIONS = ("add", "min", "max", "and", "or", "xor")
 
 
 class MemoryAccess(Addressing):
@@ -29,6 +33,8 @@ class MemoryAccess(Addressing):
         super().__init__(launch, wave, compiled, counts, tracker)
         self.effects = 0  # stores, atomics and prints so far: a loop that has none cannot change memory
         self.watching = False  # whether stores of what is there already must be told from those that change something
+        level = compiled.analysis.level
+        self._reduced_first = {slot for slot, op in enumerate(compiled.access) if _reduced_first(op, level)}
 
     # --- operations of generated code --------------------------------------------------------------------------
 
@@ -175,7 +181,8 @@ class MemoryAccess(Addressing):
             count.requests += lanes.n_warps
             count.bytes += lanes.n * nbytes
             if space == GLOBAL:
-                count.units += spot.sectors(nbytes, shift)
+                passes = isinstance(op, Atomic) and slot not in self._reduced_first
+                count.units += spot.atomic_sectors() if passes else spot.sectors(nbytes, shift)
             elif space == SHARED:
                 wavefronts, least = spot.wavefronts(nbytes, isinstance(op, Load), shift)
                 count.units += wavefronts
@@ -224,3 +231,14 @@ def _same_bytes(old: Lanewise, new: Lanewise) -> bool:
 
 def _zero(dtype: np.dtype) -> np.generic:
     return np.zeros(1, dtype)[0]
+
+
+def _reduced_first(op: Load | Store | Atomic, level: list[int]) -> bool:
+    """Whether the assembler lets a warp reduce its lanes' values first and update memory once: 32-bit integers whose
+    old value nobody wants, at an address that is the same for the whole block."""
+    if not isinstance(op, Atomic) or op.dst is not None or op.action not in _REDUCTIONS:
+        return False
+    place = op.place
+    where = (place.address,) if isinstance(place, Address) else (place.base, *place.index, *place.strides)
+    same = all(level[operand] < LANE for operand in where if isinstance(operand, int))
+    return same and op.dtype.kind in "iu" and op.dtype.itemsize == 4

@@ -13,7 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from gpukit.machine.counters import BANK_BYTES, SECTOR_BYTES, count_sectors, count_wavefronts, max_lanes_on_one_address
+from gpukit.machine.counters import (
+    BANK_BYTES,
+    SECTOR_BYTES,
+    count_atomic_sectors,
+    count_sectors,
+    count_wavefronts,
+    max_lanes_on_one_address,
+)
 from gpukit.machine.lanes import LaneSet
 from gpukit.machine.memory import Segment
 from gpukit.machine.program import LOCAL, SHARED, Allocation
@@ -71,6 +78,10 @@ class Spot:
     def wavefronts(self, width: int, load: bool, shift: int = 0) -> tuple[int, int]:
         """As `count_wavefronts`, for an access `shift` bytes behind the spot."""
         return count_wavefronts(self.address + shift if shift else self.address, width, self.lanes, load)
+
+    def atomic_sectors(self) -> int:
+        """Sectors of an atomic, summed over its warps."""
+        return count_atomic_sectors(self.address, self.lanes)
 
     def contention(self) -> int:
         """The most lanes of one warp at one address."""
@@ -226,6 +237,10 @@ class PointerSpot(Spot):
         """As `Spot.wavefronts`."""
         key = ("wavefronts", width, load, (self.distance + shift) % max(BANK_BYTES, width))
         return self._count(key, lambda: Spot.wavefronts(self, width, load, shift))
+
+    def atomic_sectors(self) -> int:
+        """As `Spot.atomic_sectors`."""
+        return self._count(("atomic sectors", self.distance % SECTOR_BYTES), lambda: Spot.atomic_sectors(self))
 
     def contention(self) -> int:
         """As `Spot.contention`."""

@@ -215,6 +215,25 @@ def test_an_unused_result_makes_no_difference_but_the_sum():
     assert x[0] == 64
 
 
+@pytest.mark.parametrize(
+    ("instruction", "sectors"),
+    [
+        ("red.global.add.u32 [%q1], 1;", 1),  # the warp reduces first
+        ("red.global.max.s32 [%q1], %r0;", 1),
+        ("red.global.add.u64 [%q1], 1;", 32),  # one pass a lane
+        ("red.global.add.f32 [%q1], 0f3F800000;", 32),
+        ("red.global.inc.u32 [%q1], 7;", 32),
+        ("atom.global.add.u32 %r1, [%q1], 1; st.global.b32 [%q4], %r1;", 32),  # the old value is wanted
+        ("mad.lo.s64 %q5, %q0, 4, %q1; red.global.add.u32 [%q5], 1;", 4),  # an element each
+        ("shr.u64 %q5, %q0, 1; mad.lo.s64 %q5, %q5, 4, %q1; red.global.add.u32 [%q5], 1;", 4),  # two passes of 2
+        ("and.b64 %q5, %q0, 1; mad.lo.s64 %q5, %q5, 64, %q1; red.global.add.u32 [%q5], 1;", 32),  # 16 passes of 2
+    ],
+)
+def test_sectors_of_atomics_count_a_pass_for_each_lane_of_an_address(instruction, sectors):
+    outcome = per_thread(instruction, np.zeros(32, np.int64), np.zeros(32, np.int32), hazards=False)
+    assert (outcome.counters["global_atomics"], outcome.counters["global_atomic_sectors"]) == (1, sectors)
+
+
 def test_unsigned_wrapping_of_a_signed_sum_is_no_overflow():
     # NVRTC writes atomicSub(&x, 1) as the addition of 4294967295.
     x, out = np.full(1, 100, np.int32), np.zeros(32, np.int32)
@@ -235,6 +254,7 @@ def test_asynchronous_copies_are_made_at_once():
     assert out.tolist() == [4 * (63 - i) + 1 for i in range(N)]
     assert not outcome.hazards
     assert outcome.counters["global_load_requests"] == 2 and outcome.counters["global_load_sectors"] == 32
+    assert outcome.counters["shared_store_requests"] == 0  # the bytes go to shared memory by themselves
 
 
 def test_asynchronous_copies_fill_up_with_zeros():

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from gpukit.errors import GpukitError, UnsupportedFeature
+from gpukit.errors import UnsupportedFeature
 from gpukit.machine.frontends.ptx import specials
 from gpukit.machine.frontends.ptx.syntax import (
     Float,
@@ -254,11 +254,11 @@ class Emitter:
     def _name(self) -> str:
         return f"`{self.inst.name}`" if self.inst is not None else "the instruction"
 
-    def refuse(self, what: str, error: type[GpukitError] = UnsupportedFeature) -> NoReturn:
-        """Stop: the machine does not do `what`. The message names the source line."""
+    def refuse(self, what: str, more: str = "") -> NoReturn:
+        """Stop: the machine does not do `what`. The message names the source line; `more` says why or what to do."""
         where = self.lines[self.line] if self.line < len(self.lines) else None
-        raise error(
-            f"the compiled kernel uses {what}, which the CPU machine does not have",
+        raise UnsupportedFeature(
+            f"the compiled kernel uses {what}, which the CPU machine does not have" + (f": {more}" if more else ""),
             file=where.file if where else None,
             line=where.number if where else None,
         )

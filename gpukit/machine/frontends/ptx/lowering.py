@@ -288,8 +288,7 @@ class Lowering:
         out.line = self.sources.line(inst, out.lines, out.line)
         lower = table.find(inst)
         if lower is None:
-            why = table.refused(inst)
-            out.refuse(f"`{inst.name}`" + (f" ({why})" if why else ""))
+            out.refuse(f"`{inst.name}`", table.refused(inst))
         if inst.guard is None:
             lower(out, inst)
             return

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gpukit.machine.frontends.ptx.assembler.flow import Flow
 from gpukit.machine.frontends.ptx.assembler.merging import requests
+from gpukit.machine.frontends.ptx.assembler.unrolling import unroll
 from gpukit.machine.frontends.ptx.assembler.values import Values
 from gpukit.machine.frontends.ptx.syntax import Function, Instruction
 
@@ -19,6 +20,8 @@ def assemble(function: Function, shared: Mapping[str, int]) -> Function:
     """
     if not function.body:
         return function
+    function = unroll(function)
+    assert function.body is not None
     flow = Flow(function)
     made = requests(flow, Values(flow, shared))
     body = [

@@ -7,6 +7,7 @@ ptxas.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -28,8 +29,8 @@ from gpukit.machine.frontends.ptx.syntax import (
 )
 
 ROUNDS = 4
-SIZE = 50  # weight of a loop that is unrolled whatever it does
-SIZE_WITH_SHARED_LOADS = 100  # of one with many shared loads: up to 22 and 5 for each
+SIZE = 49  # weight of a loop that is unrolled whatever it does
+SIZE_WITH_SHARED_LOADS = 99  # of one with many shared loads: up to 21 and 5 for each
 NEVER = 1000
 
 _OPPOSITE_SIDE = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne"}
@@ -164,7 +165,7 @@ def _worthwhile(function: Function, loop: Loop) -> bool:
     assert function.body is not None
     inside = [s for s in function.body[loop.start : loop.stop] if isinstance(s, Instruction)]
     shared_loads = sum(inst.opcode == "ld" and space_of(inst) == "shared" for inst in inside)
-    limit = max(SIZE, min(SIZE_WITH_SHARED_LOADS, 22 + 5 * shared_loads)) if shared_loads else SIZE
+    limit = max(SIZE, min(SIZE_WITH_SHARED_LOADS, 21 + 5 * shared_loads)) if shared_loads else SIZE
     return _Weights(function, inside).total() <= limit
 
 
@@ -174,10 +175,8 @@ class _Weights:
     def __init__(self, function: Function, inside: list[Instruction]):
         self.function = function
         self.inside = inside
-        self.writers: dict[str, list[Instruction]] = {}
-        for inst in inside:
-            for name in targets(inst):
-                self.writers.setdefault(name, []).append(inst)
+        self.writers: dict[str, int] = Counter(name for inst in inside for name in targets(inst))
+        self.given = _given(function)
 
     def total(self) -> int:
         return sum(map(self.of, self.inside))
@@ -201,13 +200,15 @@ class _Weights:
                     return NEVER  # becomes a subroutine
                 plain, flushing = _SCALED["div.full" if inst.has("full") else opcode]
                 return flushing if inst.has("ftz") else plain
+            case "add" | "sub" | "mul" | "fma" if inst.type in ("f16x2", "bf16x2"):
+                return 2
         return 1
 
     def _mov(self, inst: Instruction) -> int:
         """A constant that meets another value must be in a register; everything else needs no instruction."""
         target, source = inst.operands
         constant = isinstance(source, Integer | Float)
-        return int(constant and isinstance(target, Register) and len(self.writers[target.name]) > 1)
+        return int(constant and isinstance(target, Register) and self.writers[target.name] > 1)
 
     def _access(self, inst: Instruction) -> int:
         where = next(operand for operand in inst.operands if isinstance(operand, Memory))
@@ -215,9 +216,8 @@ class _Weights:
         space = space_of(inst)
         if space == "param" or isinstance(where.base, Symbol):
             return 1
-        added = isinstance(where.base, Register) and any(w.opcode == "add" for w in self.writers.get(where.base.name, ()))
-        # Every address outside shared memory is a sum, its own or one that the loop makes anyway.
-        addition = where.offset != 0 or (space != "shared" and not added)
+        given = isinstance(where.base, Register) and where.base.name in self.given
+        addition = where.offset != 0 or (space != "shared" and given)
         halves = inst.opcode == "ld" and SIZES[inst.type] == 2 and isinstance(value, Vector)
         return 1 + addition + (halves or self._extends(inst, value))
 
@@ -226,6 +226,16 @@ class _Weights:
         if inst.opcode != "ld" or not isinstance(value, Register):
             return False
         return SIZES[inst.type] < 4 and SIZES[self.function.registers[value.name]] >= 4
+
+
+def _given(function: Function) -> set[str]:
+    """Registers that hold nothing but a parameter or its copy: as an address they must be moved first."""
+    computed, copied = set(), set()
+    for statement in function.body or ():
+        if isinstance(statement, Instruction):
+            parameter = statement.opcode == "ld" and space_of(statement) == "param"
+            (copied if parameter or statement.opcode in ("mov", "cvta") else computed).update(targets(statement))
+    return copied - computed
 
 
 def _atomic(inst: Instruction) -> int:

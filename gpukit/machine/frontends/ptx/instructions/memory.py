@@ -212,7 +212,7 @@ def _policy(inst: Instruction, operand: Operand) -> bool:
 def cp(out: Emitter, inst: Instruction) -> None:
     """cp.async: the copy is made at once; waiting for it is then nothing to do."""
     if inst.modifiers[:1] != ("async",) or any(m.startswith(("bulk", "mbarrier", "reduce")) for m in inst.modifiers):
-        out.refuse(f"`{inst.name}` (asynchronous barriers and bulk copies)")
+        out.refuse(f"`{inst.name}`", "it belongs to asynchronous barriers and bulk copies")
     if any(m in ("commit_group", "wait_group", "wait_all") for m in inst.modifiers):
         return
     target, source, size, *more = inst.operands
@@ -227,7 +227,8 @@ def cp(out: Emitter, inst: Instruction) -> None:
         out.emit(Load(values, origin, origin_space, _U32, out.line, origin_root))
     else:
         values = _partly(out, inst, more[0], words, origin, origin_space, origin_root)
-    out.emit(Store(values, into, into_space, _U32, out.line, into_root, count=0))
+    # The bytes go to shared memory by themselves: no store instruction is counted.
+    out.emit(Store(values, into, into_space, _U32, out.line, into_root, count=0, requests=()))
 
 
 def _partly(out: Emitter, inst: Instruction, given: Operand, words: int, origin, space: str, root: int | None) -> tuple:

@@ -28,9 +28,9 @@ def call(out: Emitter, name: str, arguments: tuple[Operand, ...], results: tuple
         case "cudaCGGetIntrinsicHandle":
             _result(out, results, np.uint64(1))
         case "malloc" | "free":
-            out.refuse(f"{name}() in a kernel: give it memory as an argument")
+            out.refuse(f"{name}() (or `new`)", "give the kernel memory as an argument")
         case _:
-            out.refuse(f"a call of {name}(), which is defined neither in the source nor by the machine")
+            out.refuse(f"a call of {name}()", "it is not defined in the source either")
 
 
 def _result(out: Emitter, results: tuple[Operand, ...], value: np.generic) -> None:
@@ -69,6 +69,8 @@ def _printf(out: Emitter, arguments: tuple[Operand, ...], results: tuple[Operand
     offset = 0
     for found in CONVERSION.finditer(text):
         _, width, precision, length, letter = found.groups()
+        if letter in "aA":
+            out.refuse("printf with %a", "use %g or %.17g")
         if letter == "%":
             continue
         kinds = ["i4"] * ((width == "*") + (precision == "*"))
@@ -95,13 +97,13 @@ def _printf(out: Emitter, arguments: tuple[Operand, ...], results: tuple[Operand
 
 
 def python_format(text: str) -> str:
-    """A format of C as one of Python's % operator, which knows no lengths, no %p and no %a."""
+    """A format of C as one of Python's % operator, which knows no lengths and no %p."""
     pieces, at = [], 0
     for found in CONVERSION.finditer(text):
         pieces.append(text[at : found.start()].replace("%", "%%"))
         flags, width, precision, _, letter = found.groups()
         form = f"%{flags}{width or ''}{'.' + precision if precision else ''}"
-        pieces.append({"p": "0x%x", "%": "%%", "a": "%r", "A": "%r", "S": form + "s"}.get(letter, form + letter))
+        pieces.append({"p": "0x%x", "%": "%%", "S": form + "s"}.get(letter, form + letter))
         at = found.end()
     return "".join([*pieces, text[at:].replace("%", "%%")])
 

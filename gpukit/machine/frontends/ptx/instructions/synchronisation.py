@@ -17,7 +17,7 @@ def bar(out: Emitter, inst: Instruction) -> None:
         _warp(out, "sync", (out.read(inst.operands[0], U32),), ())
         return
     if inst.has("cluster"):
-        out.refuse(f"`{inst.name}` (thread block clusters)")
+        out.refuse(f"`{inst.name}`", "it belongs to thread block clusters")
     if inst.has("red"):
         _reduce(out, inst)
         return
