@@ -34,7 +34,6 @@ from gpukit.machine.program import (
     Launch,
     Load,
     Op,
-    Print,
     Program,
     Store,
     WarpSync,
@@ -45,6 +44,8 @@ from gpukit.machine.waiting import Waiting
 
 # Lanes of a wave: enough that NumPy's cost per call vanishes, few enough that the vectors stay in the cache.
 WAVE_LANES = 1 << 16
+# Lanes that a large GPU (an H200) holds at once: 132 multiprocessors of 2,048 threads.
+RESIDENT_LANES = 132 * 2048
 # Shared and local memory of a wave stay below this.
 WAVE_BYTES = 1 << 27
 # What the lanes of a wave may save in recursive calls, all together.
@@ -137,6 +138,10 @@ def _waves(launch: Launch, compiled: Compiled, geometry: Geometry) -> Iterator[t
     per_block += launch.program.local_bytes * geometry.lanes_per_block
     stack = _stack_bytes(launch.program) * geometry.lanes_per_block
     lanes = WAVE_LANES // geometry.lanes_per_block
+    if geometry.n_blocks * geometry.lanes_per_block <= RESIDENT_LANES and any(
+        not loop.sealed for loop in compiled.analysis.loops.values()
+    ):
+        lanes = geometry.n_blocks  # blocks may wait for each other: all that a GPU holds at once must run at once
     size = max(1, min(lanes, WAVE_BYTES // max(1, per_block), STACK_BYTES // max(1, stack)))
     for first in range(0, geometry.n_blocks, size):
         yield first, min(size, geometry.n_blocks - first)
@@ -195,7 +200,7 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         self.lockstep = True
         self.pending: dict[int, list[LaneSet]] = {}
         self.polling: list[tuple[int, LaneSet]] = []
-        self._polls: dict[int, bool] = {}
+        self.watched: set[int] = set()  # headers of loops whose turns may only watch memory until others change it
         self._polled: tuple = ()
         self.looks = 0
         self.weight = [sum(getattr(op, "count", 0) for op in (*block.ops, block.end)) for block in self.blocks]
@@ -353,10 +358,14 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
                 elif isinstance(end, WarpSync):
                     if not self.warp_sync(block, end, result):
                         break
+                    if probe is not None:
+                        probe.waited = True
                     target = end.target
                 elif isinstance(end, Barrier | GridSync):
                     if not self.barrier(block, end, result):
                         break
+                    if probe is not None:
+                        probe.waited = True
                     target = end.target
                 elif isinstance(end, Call):
                     self.call(end)
@@ -375,14 +384,14 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
                     if probe is not None and probe.loop.header == target:
                         if probe.repeats(self):
                             self.endless(target, "nothing that this loop's condition depends on changes")
-                        if pending and self._polls.get(target) and probe.in_vain(self):
+                        if (pending or self.polling) and target in self.watched and probe.in_vain(self):
                             self.polling.append((target, lanes))
                             break
                         probe = None
                     if ticks >= LOOK_STEPS:
                         ticks = 0
                         suspect = self.look(target, steps)
-                    if target == suspect or (pending and self._polls.get(target)):
+                    if target == suspect or ((pending or self.polling) and target in self.watched):
                         probe = _Turn(self, self.loops[target])
                         suspect = -1
                 block = target
@@ -417,22 +426,11 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
             if not loop.leaves:
                 self.endless(loop.header, "no way leads out of this loop")
         self.watching = True
-        if self.pending and self.polls(header):
+        if (self.pending or self.polling) and not self.loops[header].sealed:
+            self.watched.add(header)
             self.leave_lockstep()
         self.looks += 1
         return around[self.looks % len(around)].header
-
-    def polls(self, header: int) -> bool:
-        """Whether a loop may be one that watches memory until other lanes change it: whether it goes on depends on
-        memory that the program writes, and it stores nothing. Volta's schedulers let the other lanes go on then, so a
-        lock's owner can leave it."""
-        if header not in self._polls:
-            loop = self.loops[header]
-            blocks = [self.blocks[b] for b in loop.blocks]
-            waits = any(isinstance(block.end, Barrier | WarpSync | GridSync | Call) for block in blocks)
-            stores = any(isinstance(op, Store | Print) for block in blocks for op in block.ops)
-            self._polls[header] = not (loop.sealed or stores or waits)
-        return self._polls[header]
 
     def resume_polling(self) -> None:
         """Every other lane has had its turn: look again, unless nothing has changed since the last look."""
@@ -541,6 +539,7 @@ class _Turn:
         self.lanes = wave.L
         self.effects = wave.effects
         self.clock = wave.clock
+        self.waited = False  # at a barrier or warp synchronisation, which is progress
         self.values = self._values(wave)
 
     def _values(self, wave: WaveRun) -> list[np.ndarray | np.generic]:
@@ -555,7 +554,7 @@ class _Turn:
 
     def in_vain(self, wave: WaveRun) -> bool:
         """Whether this turn of a polling loop changed nothing, in memory or of what the loop depends on."""
-        return wave.effects == self.effects and self.comes_back(wave)
+        return wave.effects == self.effects and not self.waited and self.comes_back(wave)
 
     def repeats(self, wave: WaveRun) -> bool:
         """Whether this turn will be repeated for ever: what steers the loop is as it was, and that decides alone, or
