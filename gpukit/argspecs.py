@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from gpukit import cpptypes
+from gpukit.cpp import dtypes
 from gpukit.errors import LaunchError
 
 if TYPE_CHECKING:
-    from gpukit.compilers.signatures import Parameter
+    from gpukit.cpp.signatures import Parameter
 
 _NAMED = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
 _ARRAY = re.compile(r"(\w*)\[([^\]]*)\](?::(\w+)(?:\(([^)]*)\))?)?")
@@ -122,7 +122,7 @@ def for_cpp(values: Sequence[object], parameters: Sequence[Parameter]) -> list[o
 def _for_parameter(value: object, parameter: Parameter) -> object:
     name, what = parameter.name, f"{parameter.name} is a {parameter.type}"
     if parameter.pointer:
-        pointed = cpptypes.element(parameter.type)
+        pointed = dtypes.element(parameter.type)
         dtype = pointed[0].name if pointed else None
         if isinstance(value, Untyped):
             if dtype is None:
@@ -137,7 +137,7 @@ def _for_parameter(value: object, parameter: Parameter) -> object:
         if pointed and value.size % pointed[1]:
             raise LaunchError(f"{what}: {value.size:,} values of {dtype} are no whole number of them.")
         return value
-    wanted = cpptypes.scalar(parameter.type)
+    wanted = dtypes.scalar(parameter.type)
     if isinstance(value, Untyped) or (wanted is not None and isinstance(value, np.ndarray)):
         raise LaunchError(f"{what}, so it takes a number, such as {name}=1024; got an array.")
     if wanted is None:
@@ -166,9 +166,9 @@ def example(parameters: Sequence[Parameter], elements: int) -> list[str]:
 
 def _example(parameter: Parameter, elements: int) -> str:
     if parameter.pointer:
-        dtype, width = cpptypes.element(parameter.type) or (np.dtype(np.float32), 1)
+        dtype, width = dtypes.element(parameter.type) or (np.dtype(np.float32), 1)
         return f"{dtype.name}[{elements * width}]{':random' if parameter.const else ''}"
-    dtype_of_number = cpptypes.scalar(parameter.type)
+    dtype_of_number = dtypes.scalar(parameter.type)
     if dtype_of_number is None or dtype_of_number.kind in "iu":
         return str(elements)
     return "true" if dtype_of_number.kind == "b" else "1.5"

@@ -11,7 +11,7 @@ from gpukit import argspecs, frontends
 from gpukit.errors import KernelTypeError, LaunchError
 
 if TYPE_CHECKING:
-    from gpukit.compilers.signatures import Parameter
+    from gpukit.cpp.signatures import Parameter
 
 
 def find(file: str, name: str, options: Sequence[str] = ()) -> Target:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 
-from gpukit.compilers.tokens import DIRECTIVE, OPENING, WORD, Token, angle_end, directives, group_end, tokens
+from gpukit.cpp.tokens import DIRECTIVE, OPENING, WORD, Token, angle_end, directives, group_end, tokens
 
 DEVICE_WORDS = {"__global__", "__device__", "__constant__", "__shared__", "__managed__"}
 _TYPES = {"struct", "class", "union"}

@@ -28,9 +28,10 @@ import numpy as np
 from gpukit.compilers import toolkit
 from gpukit.compilers.numba_names import function_of, options_of
 from gpukit.errors import GpukitError, InternalError, KernelTypeError, LaunchError, UnsupportedFeature
+from gpukit.machine.addresses import owner_of
 from gpukit.machine.frontends import ptx as ptx_frontend
 from gpukit.machine.frontends import python as python_frontend
-from gpukit.memory_views import as_numpy, whole
+from gpukit.machine.frontends.arguments import as_numpy
 from gpukit.standin import real_numba_cuda
 
 if TYPE_CHECKING:
@@ -269,7 +270,7 @@ def _part(slot: Slot, values: Sequence[Any]) -> Any:
     assert array is not None
     if slot.part == DATA:
         outside = array is not value or not array.flags.forc  # a device array, or a broadcast one
-        return ptx_frontend.Array(array, whole(array) if outside else None)
+        return ptx_frontend.Array(array, owner_of(array) if outside else None)
     if slot.part in (SHAPE, STRIDE):
         return np.int64((array.shape if slot.part == SHAPE else array.strides)[slot.axis])
     return np.int64(getattr(array, slot.part))

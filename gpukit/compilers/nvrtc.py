@@ -15,7 +15,7 @@ from gpukit.compilers import headers, options, toolkit
 from gpukit.compilers.diagnostics import Diagnostic, parse, place_in
 from gpukit.compilers.host_code import DEVICE_WORDS, HostCode
 from gpukit.compilers.sources import SourceFile, gather, includes
-from gpukit.compilers.tokens import macros_of
+from gpukit.cpp.tokens import macros_of
 from gpukit.errors import InternalError, KernelSyntaxError, UnsupportedFeature
 
 DEFAULT_ARCHITECTURE = "compute_90"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpukit.errors import LaunchError
 from gpukit.machine import atomics
 from gpukit.machine.addressing import Addressing
 from gpukit.machine.counters import Counts
@@ -98,6 +99,7 @@ class MemoryAccess(Addressing):
                 self._store_to(op, slot, tuple(self._compact(v, spot.lanes) for v in values), spot)
 
     def _store_to(self, op: Store, slot: int, values: tuple, spot: Spot) -> None:
+        self._check_writable(op, spot)
         self._count(slot, spot)
         old = None
         if self.watching or (self.tracker is not None and len(values) == 1):
@@ -124,6 +126,7 @@ class MemoryAccess(Addressing):
     def _atomic_at(self, op: Atomic, slot: int, values: tuple, spot: Spot) -> np.ndarray | None:
         """Do an atomic in all lanes of a spot; the values found, None when nobody asks for them."""
         lanes = spot.lanes
+        self._check_writable(op, spot)
         self._count(slot, spot)
         count = self.counts.of(slot, spot.space)
         count.contention = max(count.contention, spot.contention())
@@ -142,6 +145,16 @@ class MemoryAccess(Addressing):
             value = np.broadcast_to(np.asarray(values[0], op.dtype), old.shape)
             self._check_atomic_overflow(op, lanes, old.view(integer), value.view(integer))
         return old if op.dst is not None else None
+
+    def _check_writable(self, op: Store | Atomic, spot: Spot) -> None:
+        """A read-only array is the user's wish, or memory that has no room for more than one element."""
+        if spot.allocation is not None and spot.allocation.readonly:
+            line = self.launch.program.lines[op.line]
+            raise LaunchError(
+                f"the kernel writes to `{spot.allocation.name}`, a read-only array: pass a copy of it",
+                file=line.file,
+                line=line.number,
+            )
 
     def _integer_type(self, op: Atomic, spot: Spot) -> np.dtype | None:
         """The integer type that a sum must not overflow. Compiled code says only its size: then the array knows."""

@@ -85,6 +85,7 @@ def flat_bytes(array: np.ndarray) -> np.ndarray:
     """The memory of a contiguous array (C or Fortran order) as uint8 (nbytes,), sharing it."""
     if array.size == 0:
         return np.empty(0, np.uint8)
+    array = np.asarray(array)  # a subclass may index in another way
     flat = array.reshape(1) if array.ndim == 0 else array.ravel(order="K")
     if not np.shares_memory(flat, array):
         raise LaunchError("an array argument is not contiguous; pass np.ascontiguousarray(array)")

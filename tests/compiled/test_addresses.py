@@ -5,8 +5,10 @@ from __future__ import annotations
 import gc
 
 import numpy as np
+import pytest
 from compiled.launches import kernel, launch
 
+from gpukit.errors import LaunchError
 from gpukit.machine.addresses import FIRST, AddressBook
 
 
@@ -87,3 +89,19 @@ def test_views_that_overlap_are_one_memory():
     outcome = launch(kernel(body, "u64", "u64", names=["front", "back"]), 64, x[:64], x[1:])
     assert "race_global" in outcome.kinds
     assert not launch(kernel(body, "u64", "u64", names=["front", "back"]), 32, x[:32], x[32:64]).kinds
+
+
+def test_a_read_only_array_cannot_be_written():
+    x = np.zeros(4, np.int32)
+    x.flags.writeable = False
+    for text in ("st.global.b32 [%q1], 1;", "red.global.add.u32 [%q1], 1;"):
+        with pytest.raises(LaunchError, match="writes to `x`, a read-only array") as caught:
+            launch(kernel(f"ld.param.u64 %q1, [a0]; {text}", "u64", names=["x"]), 1, x)
+        assert caught.value.line is not None
+    launch(kernel("ld.param.u64 %q1, [a0]; ld.global.b32 %r1, [%q1];", "u64", names=["x"]), 1, x)
+
+
+def test_an_access_through_a_null_pointer_is_called_so():
+    text = "ld.param.u64 %q1, [a0]; ld.global.b32 %r1, [%q1+400];"
+    (hazard,) = launch(kernel(text, "u64", names=["x"]), 32, None).hazards
+    assert hazard.kind == "oob_global_read" and "x through a null pointer" in hazard.message

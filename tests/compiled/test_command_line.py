@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 import gpukit
-from gpukit import argspecs, cli, cpptypes
-from gpukit.compilers.signatures import Parameter
+from gpukit import argspecs, cli
+from gpukit.cpp import dtypes
+from gpukit.cpp.signatures import Parameter
 from gpukit.errors import LaunchError
 
 KERNELS = """\
@@ -328,7 +329,7 @@ def test_scripts_with_kernels_of_both_languages(folder, capsys):
     ],
 )
 def test_arithmetic_types(cpp, dtype):
-    assert cpptypes.scalar(cpp) == (np.dtype(dtype) if dtype else None)
+    assert dtypes.scalar(cpp) == (np.dtype(dtype) if dtype else None)
 
 
 @pytest.mark.parametrize(
@@ -349,7 +350,7 @@ def test_arithmetic_types(cpp, dtype):
     ],
 )
 def test_what_pointers_point_to(cpp, expected):
-    found = cpptypes.element(cpp)
+    found = dtypes.element(cpp)
     assert found == (None if expected is None else (np.dtype(expected[0]), expected[1]))
 
 

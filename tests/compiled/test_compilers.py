@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import gpukit
-from gpukit.compilers import numba_ptx, options, signatures, toolkit
+from gpukit.compilers import numba_ptx, options, toolkit
 from gpukit.compilers.nvrtc import CompileError, compile_cuda
-from gpukit.compilers.signatures import Parameter
+from gpukit.cpp import signatures
+from gpukit.cpp.signatures import Parameter
 from gpukit.errors import GpukitError, KernelTypeError, LaunchError, UnsupportedFeature
 from gpukit.standin import stand_in
 

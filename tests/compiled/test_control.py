@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from compiled.snippet import module_text, run
 
-from gpukit.errors import KernelAssertion, UnsupportedFeature
+from gpukit.errors import GpukitError, KernelAssertion, LaunchError, UnsupportedFeature
 from gpukit.machine import executor
 from gpukit.machine.frontends import ptx
 from gpukit.machine.memory import GlobalMemory
@@ -233,13 +233,39 @@ def test_trap_stops_the_launch():
         ("barrier.cluster.arrive;", "thread block clusters"),
         ("frobnicate.b32 %d, %a;", "frobnicate.b32"),
         ("mov.u32 %d, %nothing_like_it;", "special register %nothing_like_it"),
-        ("{ .param .b64 a; st.param.b64 [a], 1; call unheard, (a); }", "unheard"),
     ],
 )
 def test_what_the_machine_does_not_have_is_refused_with_its_line(text, why):
     with pytest.raises(UnsupportedFeature, match=why) as caught:
         one(text)
     assert caught.value.line is not None
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{ .param .b64 a; st.param.b64 [a], 1; call unheard, (a); }", "calls `unheard`, which is not declared"),
+        ("call absent;", "calls `absent`, which is declared but not defined"),
+        ("bra nowhere;", "there is no label `nowhere`"),
+        ("mov.b32 %d, %nothing;", "special register %nothing"),
+        ("ld.global.b32 %d, [outside];", "`outside` is declared, but not defined"),
+        ("ld.global.b32 %d, [unheard_of];", "`unheard_of` is not declared"),
+        ("add.s32 %d, %a;", "`add.s32` with 2 operands is not PTX"),
+    ],
+)
+def test_wrong_ptx_is_said_to_be_wrong(text, why):
+    top = ".extern .func absent; .extern .global .align 4 .u32 outside;"
+    with pytest.raises(GpukitError, match=why) as caught:
+        one(text, top=top)
+    assert caught.value.line is not None
+
+
+def test_static_shared_memory_has_a_limit():
+    body = "mov.u32 %d, tile; st.shared.b32 [tile], %a;"
+    declare = ".shared .align 4 .b8 tile[{}];"
+    assert one(body, declare.format(49152), x=N[:1]) == [0]
+    with pytest.raises(LaunchError, match="49,153 bytes of shared memory"):
+        one(body, declare.format(49153), x=N[:1])
 
 
 def test_special_registers():

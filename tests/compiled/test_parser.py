@@ -169,14 +169,15 @@ def test_loops_that_stay_rolled_are_known():
 @pytest.mark.parametrize(
     ("text", "where"),
     [
-        ("this is no PTX", "line 1"),
-        (".version 8.0\n.target sm_90\n\n?", "line 4"),
-        (f"{HEAD}.entry k() {{ add.s32 %r1 %r2; }}", "line 4"),
-        (f"{HEAD}.entry k() {{ add.s32 %r1, %r2;", "line 4"),
+        ("this is no PTX", "k.ptx:1: .* at 'this'"),
+        (".version 8.0\n.target sm_90\n\n?", r"k.ptx:4: '\?' is not PTX"),
+        (f"{HEAD}.entry k() {{ add.s32 %r1 %r2; }}", "k.ptx:4: .*expected ',' or ';' at '%r2'"),
+        (f"{HEAD}.entry k() {{ add.s32 %r1, %r2;", "k.ptx:4: .*expected '}' at the end"),
+        (f"{HEAD}.entry k() {{ ret; }} .section .debug {{", "k.ptx:4: .*stops in the middle"),
         (f"{HEAD}.entry k() {{ .reg .v4 .f32 %v; }}", "vector registers"),
         (".address_size 32", "64-bit"),
     ],
 )
 def test_what_is_not_ptx_is_named_by_its_line(text, where):
     with pytest.raises(KernelSyntaxError, match=where):
-        parser.parse(text)
+        parser.parse(text, "k.ptx")

@@ -41,7 +41,7 @@ from gpukit.machine.program import (
     Store,
 )
 
-NULL_PAGE = 4096  # addresses below this come from a null pointer
+NULL_REACH = 1 << 32  # addresses below this come from a null pointer and an index
 
 MemoryOp = Load | Store | Atomic
 
@@ -124,8 +124,8 @@ class BoundsChecks:
             if gone is not None:
                 text = f"{who} {gone}, an array that no longer exists"
                 advice = "Keep the array alive while device code holds pointers to it."
-            elif stretch is None:
-                null = "through a null pointer" if 0 <= first < NULL_PAGE else "at an address outside every array"
+            elif stretch is None or (not size and 0 <= first < NULL_REACH):
+                null = "through a null pointer" if 0 <= first < NULL_REACH else "at an address outside every array"
                 text = f"{who} {array} {null} (address {first:#x})"
                 advice = "Check the pointer and the index."
             elif not size:

@@ -41,6 +41,28 @@ launched("sparse", "csr_vector", 44, 96, arguments, by_lanes(32))
 launched("sparse", "csr_subwarp", 9, 128, arguments, by_lanes(8))
 
 
+def uneven_arguments() -> tuple:
+    """The 20,000 x 20,000 matrix with Pareto row lengths whose numba kernels are among the first H200 readings."""
+    rows = 20_000
+    rng = np.random.default_rng(0)
+    lengths = np.minimum((rng.pareto(1.2, rows) * 3).astype(int), 2000)
+    starts = np.concatenate(([0], lengths.cumsum())).astype(np.int32)
+    columns = np.concatenate([np.sort(rng.choice(rows, n, replace=False)) for n in lengths]).astype(np.int32)
+    values, x = rng.random(columns.size, dtype=np.float32), rng.random(rows, dtype=np.float32)
+    return starts, columns, values, x, zeros(rows), i32(rows)
+
+
+def uneven_product(starts, columns, values, x, y, rows) -> dict:
+    """In float64: the longest row has 2,000 products."""
+    row = np.repeat(np.arange(rows), np.diff(starts))
+    exact = np.bincount(row, values.astype(np.float64) * x[columns], rows)
+    return {4: Near(exact, 2000 * 2.0**-24 * exact)}
+
+
+launched("sparse", "csr_scalar", 79, 256, uneven_arguments, uneven_product, name="csr_scalar, uneven rows")
+launched("sparse", "csr_vector", 2500, 256, uneven_arguments, uneven_product, name="csr_vector, uneven rows")
+
+
 def ell_arguments() -> tuple:
     """A matrix of rows of at most 6 entries, the rest marked with -1 and not a number."""
     columns = integers(6, ROWS, low=-40, high=ROWS)

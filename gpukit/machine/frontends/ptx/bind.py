@@ -13,11 +13,13 @@ from gpukit.machine.addresses import BOOK, owner_of
 from gpukit.machine.frontends.ptx import parser
 from gpukit.machine.frontends.ptx.lines import SourceMap
 from gpukit.machine.frontends.ptx.lowering import PARAMETERS, SHARED_BYTES, WORKSPACE, Lowered, function_address, lower
+from gpukit.machine.frontends.ptx.storage import spoken
 from gpukit.machine.frontends.ptx.syntax import Function, Variable
 from gpukit.machine.memory import GlobalMemory
-from gpukit.machine.program import Allocation, Launch
+from gpukit.machine.program import SHARED, Allocation, Launch
 
 _WORKSPACE_BYTES = 64
+MAX_STATIC_SHARED_BYTES = 49_152
 
 
 def load(text: str, file: str = "kernel.ptx", sources: Mapping[str, str] | None = None) -> Module:
@@ -42,7 +44,7 @@ class Module:
     def __init__(self, text: str, file: str, sources: Mapping[str, str]):
         self.text = text
         self.file = file
-        self.parsed = parser.parse(text)
+        self.parsed = parser.parse(text, file)
         self.sources = {path: content.splitlines() for path, content in sources.items()}
         self._memory: dict[str, np.ndarray] = {}
         self._initialised = False
@@ -146,6 +148,13 @@ class _Binder:
     def launch(self, grid, block, args: Sequence[Any], shared_bytes: int, described: Sequence[dict]) -> Launch:
         kernel, lowered = self.kernel, self.kernel.lowered
         parameters = kernel.function.parameters
+        static = sum(r.nbytes for r in lowered.program.roots if r.space == SHARED and not r.dynamic)
+        if static > MAX_STATIC_SHARED_BYTES:
+            raise LaunchError(
+                f"launch_config: the kernel `{kernel.name}` declares {static:,} bytes of shared memory; a compiler takes "
+                f"at most {MAX_STATIC_SHARED_BYTES:,}: use a smaller tile, or `extern __shared__` with a size at launch",
+                file=kernel.module.file,
+            )
         if len(args) != len(parameters):
             names = ", ".join(kernel.parameter_name(i) for i in range(len(parameters)))
             raise LaunchError(
@@ -160,7 +169,7 @@ class _Binder:
             allocations[root] = self.pointers.get(position) or self.nothing(position)
         addresses: dict[str | int, int] = {}  # of a variable by its name, of a parameter by its position
         for root, variable in lowered.variables.items():
-            allocations[root] = made = self.variable(variable)
+            allocations[root] = made = self.variable(variable, program.roots[root].dtype)
             addresses[variable.name] = made.base
         if lowered.parameter_block is not None:
             offsets, block_memory = self.parameter_block(parameters, values)
@@ -254,9 +263,12 @@ class _Binder:
         """What a null pointer, or a number given for a pointer, may reach."""
         return self.memory.allocate(np.zeros(0, np.uint8), name=self.kernel.parameter_name(position))
 
-    def variable(self, variable: Variable) -> Allocation:
+    def variable(self, variable: Variable, element: np.dtype | None = None) -> Allocation:
+        """The memory of a variable of the module; `element` is what it is an array of, where that is known."""
         data = self.kernel.module.variable(variable.name)
-        made = self.memory.allocate(data, name=variable.name)
+        fits = element is not None and data.size and data.size % element.itemsize == 0
+        shown, name = data.view(element) if fits else data, spoken(variable.name)
+        made = self.memory.allocate(shown, name=name, base=BOOK.address(data, name))
         for offset, symbol in variable.pointers.items():
             parsed = self.kernel.module.parsed
             target = parsed.variables.get(symbol.name)

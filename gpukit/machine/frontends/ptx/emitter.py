@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
-from gpukit.errors import UnsupportedFeature
+from gpukit.errors import KernelSyntaxError, UnsupportedFeature
 from gpukit.machine.frontends.ptx import specials
 from gpukit.machine.frontends.ptx.syntax import (
     Float,
@@ -62,9 +62,9 @@ class Emitter:
         self.names: dict[str, int] = {}  # PTX register -> program register
         self.running_sums: dict[int, Register] = {}  # line of an addition -> the operand that is the sum so far
         self.guard: Value | None = None  # predicate of a guarded arithmetic instruction
-        self._views: dict[tuple[int, np.dtype], int] = {}
+        self._views: dict[int, dict[np.dtype, int]] = {}  # register -> its views
         self._specials: dict[str, int] = {}
-        self.windows: dict[tuple[Value, int], int] = {}  # (address, window) -> the address in it
+        self.windows: dict[int, dict[int, int]] = {}  # register with an address -> window -> the address in it
         self.address_of: Callable[[Symbol], Value] = self._no_symbols
         self.lowering: Lowering  # the work this is a part of; set by it
 
@@ -93,13 +93,13 @@ class Emitter:
                 self.emit(Alu(opposite, (self.read(register, BOOL),), "~{0}", self.line, count=0))
                 return opposite
             case _:
-                self.refuse(f"an operand that {self._name()} does not take")
+                self.malformed(f"{self._name()} does not take such an operand")
 
     def number(self, name: str) -> int:
         """The program register of a PTX register."""
         found = self.names.get(name)
         if found is None:
-            self.refuse(f"the register {name}, which is not declared")
+            self.malformed(f"the register {name} is not declared")
         return found
 
     def viewed(self, register: int, dtype: np.dtype) -> Value:
@@ -107,12 +107,12 @@ class Emitter:
         have = self.registers[register].dtype
         if have == dtype:
             return register
-        known = self._views.get((register, dtype))
-        if known is not None:
-            return known
+        views = self._views.setdefault(register, {})
+        if dtype in views:
+            return views[dtype]
         view = self.temporary(dtype)
         self.emit(Alu(view, (register,), reinterpretation(have, dtype), self.line, count=0))
-        self._views[register, dtype] = view
+        views[dtype] = view
         return view
 
     def converted(self, value: Value, dtype: np.dtype) -> Value:
@@ -131,7 +131,7 @@ class Emitter:
         return self._specials[name]
 
     def _no_symbols(self, symbol: Symbol) -> NoReturn:
-        self.refuse(f"the variable {symbol.name}, which is not declared")
+        self.malformed(f"the variable `{symbol.name}` is not declared")
 
     # --- results ----------------------------------------------------------------------------------------------------
 
@@ -174,7 +174,7 @@ class Emitter:
         if isinstance(target, Sink):
             return
         if not isinstance(target, Register):
-            self.refuse(f"a destination that {self._name()} does not take")
+            self.malformed(f"{self._name()} does not take such a destination")
         number = self.number(target.name)
         if value == number and not isinstance(value, Const):
             return
@@ -199,13 +199,9 @@ class Emitter:
 
     def forget(self, register: int) -> None:
         """A register changes: views of it are stale."""
-        for key in [key for key in self._views if key[0] == register]:
-            self._forget_window(self._views.pop(key))
-        self._forget_window(register)
-
-    def _forget_window(self, register: int) -> None:
-        for key in [key for key in self.windows if key[0] == register]:
-            del self.windows[key]
+        for view in self._views.pop(register, {}).values():
+            self.windows.pop(view, None)
+        self.windows.pop(register, None)
 
     # --- operations and blocks --------------------------------------------------------------------------------------
 
@@ -253,6 +249,11 @@ class Emitter:
 
     def _name(self) -> str:
         return f"`{self.inst.name}`" if self.inst is not None else "the instruction"
+
+    def malformed(self, what: str) -> NoReturn:
+        """Stop: the PTX is wrong (assembly written by hand, or a declaration without a definition)."""
+        where = self.lines[self.line] if self.line < len(self.lines) else None
+        raise KernelSyntaxError(what, file=where.file if where else None, line=where.number if where else None)
 
     def refuse(self, what: str, more: str = "") -> NoReturn:
         """Stop: the machine does not do `what`. The message names the source line; `more` says why or what to do."""

@@ -44,6 +44,7 @@ from gpukit.machine.program import (
     Address,
     Alu,
     Atomic,
+    BasicBlock,
     Call,
     Const,
     Exit,
@@ -174,6 +175,7 @@ class Lowering:
         blocks, renumbered = cleanup.tidy(out.blocks, out.registers, self.calls, fixed)
         roots = self.storage.roots
         cleanup.mark_roots(blocks, roots)
+        _name_elements(blocks, roots)
         program = Program(
             kernel_name=self.kernel.name,
             file=self.sources.main,
@@ -410,8 +412,10 @@ class Lowering:
 
     def label(self, operand: Operand) -> int:
         """The block of a label of the frame at hand."""
-        assert isinstance(operand, Symbol)
-        return self.frame.labels[operand.name]
+        name = operand.name if isinstance(operand, Symbol) else "?"
+        if name not in self.frame.labels:
+            self.out.malformed(f"there is no label `{name}`")
+        return self.frame.labels[name]
 
     def slots(self, name: str) -> Slots:
         """The registers of a parameter or result of a call."""
@@ -512,7 +516,9 @@ class Lowering:
             return self.shifted(self.parameter_address(symbol.name), symbol.offset)
         variable = self.variable(symbol.name)
         if variable is None:
-            self.out.refuse(f"the variable {symbol.name}, which is not declared")
+            self.out.malformed(f"the variable `{symbol.name}` is not declared")
+        if variable.external and not variable.dynamic:
+            self.out.malformed(f"the variable `{symbol.name}` is declared, but not defined: define it in this source")
         if variable.space == SHARED:
             return Const(np.int64(self.storage.shared[variable.name] + symbol.offset))
         if variable.space == LOCAL:
@@ -600,11 +606,11 @@ class Lowering:
         out = self.out
         if isinstance(address, Const):
             return Const(np.int64(int(address.value) + window))
-        known = out.windows.get((address, window))
-        if known is None:
-            known = out.windows[address, window] = out.temporary(I64)
-            out.emit(Alu(known, (address,), f"{{0}} + np.int64({window})", out.line, count=0))
-        return known
+        known = out.windows.setdefault(address, {})
+        if window not in known:
+            known[window] = out.temporary(I64)
+            out.emit(Alu(known[window], (address,), f"{{0}} + np.int64({window})", out.line, count=0))
+        return known[window]
 
     def string(self, operand: Operand, before: Sequence[Statement]) -> str | None:
         """The text of the C string whose address an operand is known to be, after the statements `before`."""
@@ -649,6 +655,18 @@ def function_address(module: Module, name: str) -> int | None:
 
 def spoken_space(variable: Variable) -> str:
     return f"{variable.space} variable {variable.name}'s"
+
+
+def _name_elements(blocks: Sequence[BasicBlock], roots: Sequence[Root]) -> None:
+    """PTX declares arrays as bytes. Where all accesses have one width, that is what an element is in messages."""
+    dtypes: dict[int, set[np.dtype]] = {}
+    for block in blocks:
+        for op in block.ops:
+            if isinstance(op, Load | Store | Atomic) and op.root is not None:
+                dtypes.setdefault(op.root, set()).add(op.dtype)
+    for number, found in dtypes.items():
+        if roots[number].dtype.itemsize == 1 and len({dtype.itemsize for dtype in found}) == 1:
+            roots[number].dtype = min(found, key=str)
 
 
 def _nowhere(name: str, offset: int) -> int | None:

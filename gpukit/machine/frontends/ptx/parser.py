@@ -61,12 +61,13 @@ class Token(NamedTuple):
     line: int
 
 
-def _tokens(text: str) -> Iterator[Token]:
+def _tokens(text: str, file: str) -> Iterator[Token]:
     position, line = 0, 1
     while position < len(text):
         match = _TOKEN.match(text, position)
         if match is None:
-            raise KernelSyntaxError(f"line {line} of the PTX: {text[position : position + 20]!r} is not PTX")
+            found = text[position : position + 20].split("\n")[0]
+            raise KernelSyntaxError(f"{found!r} is not PTX", file=file, line=line)
         kind = match.lastgroup or ""
         if kind not in ("space", "newline"):
             yield Token(kind, match.group(), line)
@@ -75,12 +76,12 @@ def _tokens(text: str) -> Iterator[Token]:
     yield Token("end", "", line)
 
 
-def parse(text: str) -> Module:
+def parse(text: str, file: str = "kernel.ptx") -> Module:
     """The module a PTX text describes.
 
-    Raises KernelSyntaxError, naming the line of the PTX text.
+    Raises KernelSyntaxError, naming `file` and the line of the text.
     """
-    return _Parser(text.rstrip("\0")).module()
+    return _Parser(text.rstrip("\0"), file).module()
 
 
 class _Scope:
@@ -91,8 +92,9 @@ class _Scope:
 
 
 class _Parser:
-    def __init__(self, text: str):
-        self.tokens = list(_tokens(text))
+    def __init__(self, text: str, file: str):
+        self.file = file
+        self.tokens = list(_tokens(text, file))
         self.at = 0
         self.made = Module((0, 0), "")
         self.scopes: list[_Scope] = []
@@ -109,6 +111,8 @@ class _Parser:
 
     def next(self) -> Token:
         token = self.tokens[self.at]
+        if token.kind == "end":
+            self.fail("it stops in the middle")
         self.at += 1
         return token
 
@@ -124,7 +128,8 @@ class _Parser:
 
     def fail(self, what: str) -> NoReturn:
         token = self.token
-        raise KernelSyntaxError(f"line {token.line} of the PTX: {what} at {token.text or 'the end'!r}")
+        found = repr(token.text) if token.text else "the end"
+        raise KernelSyntaxError(f"this PTX cannot be read: {what} at {found}", file=self.file, line=token.line)
 
     def name(self) -> str:
         if self.token.kind not in ("name", "dotted"):
@@ -141,6 +146,7 @@ class _Parser:
 
     def module(self) -> Module:
         made = self.made
+        external = False
         while self.token.kind != "end":
             token = self.next()
             match token.text:
@@ -155,7 +161,7 @@ class _Parser:
                     if self.integer() != 64:
                         self.fail("only 64-bit addresses are known")
                 case ".file":
-                    self.file()
+                    self.numbered_file()
                 case ".section":
                     self.name()
                     self.skip_braces()
@@ -168,20 +174,23 @@ class _Parser:
                     self.function(token.text == ".entry")
                 case text if text in _SPACES:
                     for variable in self.variables(text):
+                        variable.external = external
                         self.made.variables.setdefault(variable.name, variable)
                         if variable.initial or variable.pointers:
                             self.made.variables[variable.name] = variable
                     self.expect(";")
                 case text if text in _LINKAGE or text == ";":
-                    pass
+                    external = text == ".extern"
+                    continue
                 case ".attribute":
                     self.skip_parentheses()
                 case _:
                     self.at -= 1
                     self.fail("this is not known at the top of a module")
+            external = False
         return made
 
-    def file(self) -> None:
+    def numbered_file(self) -> None:
         number = self.integer()
         self.made.files[number] = _unquoted(self.next().text)
         while self.accept(","):
@@ -417,7 +426,7 @@ class _Parser:
                 self.loc()
                 return
             case ".file":
-                self.file()
+                self.numbered_file()
                 return
             case ".pragma" | ".alias":
                 while self.token.text != ";":

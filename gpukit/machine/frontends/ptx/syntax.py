@@ -148,7 +148,7 @@ Statement = Instruction | Label
 
 @dataclass(slots=True)
 class Variable:
-    """.shared, .global, .const, .local or .param variable. `count` elements of `type`, or an incomplete array (0 and
+    """A .shared, .global, .const, .local or .param variable. `count` elements of `type`, or an incomplete array (0 and
     `dynamic`: extern shared memory). `initial` holds the bytes given, `pointers` symbols stored at byte offsets."""
 
     name: str
@@ -157,6 +157,7 @@ class Variable:
     count: int = 1
     align: int = 0
     dynamic: bool = False
+    external: bool = False  # defined in another module
     initial: bytes = b""
     pointers: dict[int, Symbol] = field(default_factory=dict)
 

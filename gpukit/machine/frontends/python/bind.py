@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from gpukit.errors import GpukitError, KernelSyntaxError, KernelTypeError, LaunchError
+from gpukit.machine.addresses import owner_of
 from gpukit.machine.frontends import cleanup
 from gpukit.machine.frontends.python import types
 from gpukit.machine.frontends.python import source as sources
@@ -400,9 +401,9 @@ class _Filler:
         array = argument
         if not isinstance(argument, np.ndarray):
             array = argument.__gpukit_array__  # type: ignore[attr-defined]
-            owner = _owner(array)
+            owner = owner_of(array)
         elif value.layout == "A":  # a broadcast array: all its elements are in the smaller array behind it
-            owner = _owner(argument)
+            owner = owner_of(argument)
         assert isinstance(array, np.ndarray) and value.root is not None
         allocation = self.memory.allocate(array, owner=owner, name=value.name)
         self.allocations[value.root] = allocation
@@ -416,7 +417,7 @@ class _Filler:
         """Frozen arrays, and what dynamic shared memory depends on."""
         program = self.compiled.program
         for root, array in self.compiled.frozen.items():
-            allocation = self.memory.allocate(array, owner=_owner(array), name=program.roots[root].name)
+            allocation = self.memory.allocate(array, owner=owner_of(array), name=program.roots[root].name)
             self.allocations[root] = allocation
             if root in self.compiled.bases:
                 self.registers[self.compiled.bases[root]] = np.int64(self.memory.address_of(array, allocation))
@@ -424,16 +425,6 @@ class _Filler:
             memory_ = program.roots[root]
             self.registers[register] = np.int64(shared_bytes // memory_.dtype.itemsize)
             self.registers[self.compiled.bases[root]] = np.int64(SHARED_BASE + program.static_shared_bytes)
-
-
-def _owner(array: np.ndarray) -> np.ndarray:
-    """The largest contiguous array that an array is a view of."""
-    owner = array
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-        if array.flags.forc:
-            owner = array
-    return owner
 
 
 def _as_array(argument: object) -> object:

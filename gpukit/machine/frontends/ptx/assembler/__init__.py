@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gpukit.machine.frontends.ptx.assembler.contraction import contract
 from gpukit.machine.frontends.ptx.assembler.flow import Flow
 from gpukit.machine.frontends.ptx.assembler.merging import requests
 from gpukit.machine.frontends.ptx.assembler.unrolling import unroll
@@ -20,7 +21,7 @@ def assemble(function: Function, shared: Mapping[str, int]) -> Function:
     """
     if not function.body:
         return function
-    function = unroll(function)
+    function = unroll(contract(function))
     assert function.body is not None
     flow = Flow(function)
     made = requests(flow, Values(flow, shared))

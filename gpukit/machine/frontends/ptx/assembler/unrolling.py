@@ -64,7 +64,8 @@ class Loop:
 def unroll(function: Function) -> Function:
     """The function with the loops unrolled that the assembler unrolls. The function itself is left as it is."""
     assert function.body is not None
-    loops = [loop for loop in _loops(function) if _worthwhile(function, loop)]
+    found = sorted(_loops(function), key=lambda loop: loop.start)
+    loops = [loop for loop in found if _worthwhile(function, loop)]
     if not loops:
         return function
     registers = dict(function.registers)

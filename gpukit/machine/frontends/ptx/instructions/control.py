@@ -72,7 +72,7 @@ def call(out: Emitter, inst: Instruction) -> None:
     if isinstance(target, Symbol):
         function = out.lowering.module.functions.get(target.name)
         if function is None:
-            out.refuse(f"a call of {target.name}, which is not declared")
+            out.malformed(f"the kernel calls `{target.name}`, which is not declared")
         if function.body is None:
             runtime.call(out, target.name, arguments, results)
             return

@@ -21,7 +21,7 @@ BOOL, U32 = np.dtype(bool), np.dtype(np.uint32)
 def operands(out: Emitter, inst: Instruction, *counts: int) -> tuple[Operand, ...]:
     """The instruction's operands, of which there must be one of `counts`."""
     if len(inst.operands) not in counts:
-        out.refuse(f"`{inst.name}` with {len(inst.operands)} operands")
+        out.malformed(f"`{inst.name}` with {len(inst.operands)} operands is not PTX")
     return inst.operands
 
 

@@ -30,7 +30,7 @@ def call(out: Emitter, name: str, arguments: tuple[Operand, ...], results: tuple
         case "malloc" | "free":
             out.refuse(f"{name}() (or `new`)", "give the kernel memory as an argument")
         case _:
-            out.refuse(f"a call of {name}()", "it is not defined in the source either")
+            out.malformed(f"the kernel calls `{name}`, which is declared but not defined in this source")
 
 
 def _result(out: Emitter, results: tuple[Operand, ...], value: np.generic) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from gpukit.compilers.tokens import DIRECTIVE, OPENING, WORD, Token, angle_end, group_end, macros_of, tokens
+from gpukit.cpp.tokens import DIRECTIVE, OPENING, WORD, Token, angle_end, group_end, macros_of, tokens
 
 _QUALIFIERS = {"const", "volatile", "__restrict__", "__restrict", "restrict", "__grid_constant__", "register"}
 _ELABORATED = {"struct", "class", "union", "enum", "typename"}

@@ -11,12 +11,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from gpukit import cpptypes
-from gpukit.compilers.signatures import Parameter
+from gpukit.cpp import dtypes
+from gpukit.cpp.signatures import Parameter
 from gpukit.errors import LaunchError
+from gpukit.machine.addresses import owner_of
 from gpukit.machine.frontends import ptx
+from gpukit.machine.frontends.arguments import as_numpy
 from gpukit.machine.frontends.ptx.syntax import TYPES, Variable
-from gpukit.memory_views import as_numpy, whole
 
 
 def fit(
@@ -83,7 +84,7 @@ class _Argument:
         """Whether an array is passed by its address though the source does not say so: the parameter's type is hidden
         behind a name, or there is no source. CuPy passes an array of one structure by value."""
         is_value = array.dtype.fields is not None and array.size == 1
-        return self.variable.nbytes == 8 and cpptypes.scalar(self.parameter.type) is None and not is_value
+        return self.variable.nbytes == 8 and dtypes.scalar(self.parameter.type) is None and not is_value
 
     def _pointer(self, value: Any, array: np.ndarray | None) -> Any:
         if value is None:
@@ -92,11 +93,11 @@ class _Argument:
             self._refuse(f"is {_what(value)}", "pass an array" + (" itself" * isinstance(value, int)))
         self._check_elements(array)
         outside = array is not value or not array.flags.forc
-        return ptx.Array(array, whole(array) if outside else None)
+        return ptx.Array(array, owner_of(array) if outside else None)
 
     def _check_elements(self, array: np.ndarray) -> None:
         """Elements of another size than those the kernel reads are a mistake, but bytes may be taken for anything."""
-        pointed = cpptypes.element(self.parameter.type)
+        pointed = dtypes.element(self.parameter.type)
         if pointed is None or array.dtype.fields is not None or array.dtype.itemsize == 1:
             return
         dtype, count = pointed
@@ -108,7 +109,7 @@ class _Argument:
 
     def _dtype(self) -> np.dtype | None:
         """The arithmetic type of the parameter: of the C++ source, else of the PTX; None for a structure."""
-        known = cpptypes.scalar(self.parameter.type)
+        known = dtypes.scalar(self.parameter.type)
         if known is not None and known.itemsize == self.variable.nbytes:
             return known
         if self.variable.count != 1:
@@ -132,7 +133,7 @@ class _Argument:
 
     def _is_plain(self, dtype: np.dtype) -> bool:
         """Whether the C++ source says that the parameter is of this arithmetic type."""
-        return cpptypes.scalar(self.parameter.type) == dtype
+        return dtypes.scalar(self.parameter.type) == dtype
 
     def _integer(self, value: Any, dtype: np.dtype) -> Any:
         """An integer for an integer parameter. The bytes handed over must reach as far as the parameter does."""

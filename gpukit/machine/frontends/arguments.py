@@ -11,13 +11,3 @@ def as_numpy(value: object) -> np.ndarray | None:
         return value if type(value) is np.ndarray else value.view(np.ndarray)
     array = getattr(value, "__gpukit_array__", None)
     return array if isinstance(array, np.ndarray) else None
-
-
-def whole(array: np.ndarray) -> np.ndarray:
-    """The largest contiguous array that an array is a view of: the memory a kernel may reach from it."""
-    owner = array
-    while isinstance(array.base, np.ndarray):
-        array = array.base
-        if array.flags.forc:
-            owner = array.view(np.ndarray)
-    return owner

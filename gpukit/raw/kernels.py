@@ -1,41 +1,27 @@
-"""CUDA C++ kernels on the CPU machine, with CuPy's RawModule and RawKernel.
-
-    kernel = gpukit.RawKernel(code, "scale")
-    kernel((blocks,), (threads,), (x, np.float32(2), n))     # as in CuPy; x is a NumPy array
-    gpukit.profile(kernel, blocks, threads, x, np.float32(2), n)
-
-The code is compiled by NVRTC, which needs no GPU. PTX, saved or written by hand, runs without a compiler.
-"""
+"""CuPy's RawKernel and RawModule on the CPU machine."""
 
 from __future__ import annotations
 
-import linecache
 import os
 import re
-import sys
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TextIO
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TextIO
 
 import numpy as np
 
-from gpukit import raw_arguments
-from gpukit.compilers import signatures
-from gpukit.compilers.signatures import Parameter
+from gpukit.cpp.signatures import Parameter
 from gpukit.cuda import launching
-from gpukit.errors import KernelSyntaxError, KernelTypeError, LaunchError, UnsupportedFeature, at_the_call
+from gpukit.errors import KernelTypeError, LaunchError, UnsupportedFeature, at_the_call
+from gpukit.launching import MAX_SHARED_BYTES, MAX_THREADS
 from gpukit.machine.frontends import ptx
+from gpukit.raw import arguments
+from gpukit.raw.program import Program
 
 if TYPE_CHECKING:
-    from gpukit.compilers.nvrtc import CudaPtx
     from gpukit.machine.memory import GlobalMemory
     from gpukit.machine.program import Launch
 
 DEFAULT_SHARED_BYTES = 49_152  # what a block may use in all unless the kernel opts in to more
-MAX_SHARED_BYTES = 232_448
-MAX_THREADS = 1024
-
-_IS_PTX = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s", re.DOTALL)
 
 
 class RawKernel:
@@ -57,25 +43,23 @@ class RawKernel:
     ):
         _check_options(options)
         _check_backend(backend)
-        self._set(code, name, options, enable_cooperative_groups, _Program(code, None, options, (), _place_of(code)))
+        self._set(Program(code, None, options), name, enable_cooperative_groups)
         self.backend = backend
         self.translate_cucomplex = translate_cucomplex
         self.jitify = bool(jitify)
 
     @classmethod
-    def _of(cls, module: RawModule, name: str) -> RawKernel:
+    def of_program(cls, program: Program, name: str, *, enable_cooperative_groups: bool) -> RawKernel:
+        """A kernel of a program that other kernels may share."""
         kernel = cls.__new__(cls)
-        kernel._set(module.code, name, module.options, module.enable_cooperative_groups, module._program)
-        kernel.backend, kernel.translate_cucomplex = module.backend, module.translate_cucomplex
-        kernel.jitify, kernel.file_path = module.jitify, module.file_path
-        kernel.name_expressions = module.name_expressions
-        assert kernel.kernel is not None  # a name that is not there is an error now
+        kernel._set(program, name, enable_cooperative_groups)
+        kernel.backend, kernel.translate_cucomplex, kernel.jitify = "nvrtc", False, False
         return kernel
 
-    def _set(self, code: str | None, name: str, options: tuple[str, ...], cooperative: bool, program: _Program) -> None:
-        self.code = code
+    def _set(self, program: Program, name: str, cooperative: bool) -> None:
+        self.code = program.code
         self.name = self.__name__ = name
-        self.options = options
+        self.options = program.options
         self.enable_cooperative_groups = cooperative
         self.file_path: str | None = None
         self.name_expressions: tuple[str, ...] | None = None
@@ -140,14 +124,17 @@ class RawKernel:
         kernel = self.kernel
         file, line = self._program.place_of_kernel(self.name)
         parameters = self._program.parameters(self.name)
-        given, described = raw_arguments.fit(self.name, kernel, parameters, args, file, line)
+        given, described = arguments.fit(self.name, kernel, parameters, args, file, line)
         return kernel.bind(grid, block, given, shared_bytes, memory, described)
 
     @property
     def kernel(self) -> ptx.Kernel:
         """The compiled kernel."""
-        if self._kernel is None:
-            self._kernel = self._program.kernel(self.name)
+        return self._kernel or self.find()
+
+    def find(self) -> ptx.Kernel:
+        """The kernel in the compiled program. Raises LaunchError where there is no such kernel."""
+        self._kernel = self._program.kernel(self.name)
         return self._kernel
 
     @property
@@ -288,7 +275,7 @@ class RawModule:
         self.enable_cooperative_groups = enable_cooperative_groups
         self.name_expressions = tuple(name_expressions) if name_expressions is not None else None
         self.jitify = bool(jitify)
-        self._program = _Program(code, self.file_path, options, self.name_expressions or (), _place_of(code))
+        self._program = Program(code, self.file_path, options, self.name_expressions or ())
 
     def get_function(self, name: str) -> RawKernel:
         """A kernel by its name, or by a name expression as it was given.
@@ -296,7 +283,17 @@ class RawModule:
         Raises LaunchError when there is none, and what compiling the module raises.
         """
         try:
-            return self._kernel_class._of(self, name)
+            kernel = self._kernel_class.of_program(
+                self._program, name, enable_cooperative_groups=self.enable_cooperative_groups
+            )
+            kernel.backend, kernel.translate_cucomplex, kernel.jitify = (
+                self.backend,
+                self.translate_cucomplex,
+                self.jitify,
+            )
+            kernel.file_path, kernel.name_expressions = self.file_path, self.name_expressions
+            kernel.find()
+            return kernel
         except Exception as error:
             raise at_the_call(error) from None
 
@@ -317,186 +314,6 @@ class RawModule:
     def ptx(self) -> str:
         """The module as PTX, to be saved and run where there is no compiler."""
         return self._program.module.text
-
-
-class _Program:
-    """What a module compiles to. Compiled when it is first needed, once."""
-
-    def __init__(
-        self,
-        code: str | None,
-        path: str | None,
-        options: tuple[str, ...],
-        expressions: tuple[str, ...],
-        place: tuple[str, int],
-    ):
-        self._code = code
-        self._path = path
-        self._options = options
-        self._expressions = expressions
-        self._place = place
-        self._compiled: CudaPtx | None = None
-        self._module: ptx.Module | None = None
-        is_cpp = code is not None and not _IS_PTX.match(code)
-        self._signatures = signatures.kernels(code) if is_cpp and code is not None else []
-
-    @property
-    def file(self) -> str:
-        """What messages call the source."""
-        return self._path or self._place[0]
-
-    @property
-    def module(self) -> ptx.Module:
-        if self._module is None:
-            self.compile()
-        assert self._module is not None
-        return self._module
-
-    def compile(self) -> str:
-        """Compile; returns what the compiler said."""
-        if self._path is not None:
-            self._module = ptx.load(_read_ptx(self._path), self._path)
-            return ""
-        assert self._code is not None
-        if _IS_PTX.match(self._code):
-            self._module = ptx.load(self._code, "kernel.ptx")
-            return ""
-        from gpukit.compilers.nvrtc import compile_cuda
-
-        file, line = self._place
-        # Blank lines in front, so that line numbers are those of the file that holds the text.
-        made = compile_cuda(
-            "\n" * (line - 1) + self._code, options=self._options, name=file, name_expressions=self._expressions
-        )
-        self._compiled, self._module = made, ptx.load(made.text, made.name, made.sources)
-        return made.log
-
-    def kernel(self, name: str) -> ptx.Kernel:
-        module = self.module
-        lowered = self._compiled.lowered if self._compiled is not None else {}
-        found = lowered.get(name, name)
-        if found not in module.kernels:
-            self._no_kernel(name)
-        names = [parameter.name for parameter in self.parameters(name)]
-        return module.kernel(found, names, name)
-
-    def parameters(self, name: str) -> Sequence[Parameter]:
-        """The parameters of a kernel in the C++ source; empty if there are none, or no source."""
-        found = signatures.find(self._signatures, name)
-        return found.parameters if found is not None else ()
-
-    def place_of_kernel(self, name: str) -> tuple[str, int | None]:
-        """(file, line) of a kernel's declaration; no line without C++ source."""
-        found = signatures.find(self._signatures, name)
-        return self.file, found.line + self._place[1] - 1 if found is not None else None
-
-    def variable(self, name: str) -> np.ndarray:
-        module = self.module
-        lowered = self._compiled.lowered if self._compiled is not None else {}
-        return module.variable(lowered.get(name) or lowered.get(f"&{name}") or name)
-
-    def _no_kernel(self, name: str) -> NoReturn:
-        for skipped in self._compiled.passed_over if self._compiled is not None else ():
-            if skipped.name == name:
-                why = skipped.error or "it has no __global__ in front"
-                raise KernelSyntaxError(f"`{name}` is no kernel: {why}", file=self.file, line=skipped.line)
-        kernel = signatures.find(self._signatures, name)
-        if kernel is not None:
-            example = f"{name}<...>" if kernel.template and "<" not in name else name
-            advice = f'name_expressions=("{example}",) to RawModule'
-            advice = f"give {advice}" if kernel.template else f'write extern "C" in front of it, or give {advice}'
-            file, line = self.place_of_kernel(name)
-            what = "is a template" if kernel.template else "has a C++ name"
-            raise LaunchError(f"the kernel `{name}` {what}: {advice}", file=file, line=line)
-        known = ", ".join([k.name for k in self._signatures] or self.module.kernels)
-        raise LaunchError(f"there is no kernel {name!r}; there is: {known or 'none'}", file=self.file)
-
-
-# --- files -----------------------------------------------------------------------------------------------------------
-
-
-def load(path: str | os.PathLike[str], options: tuple[str, ...] = ()) -> KernelFile:
-    """The kernels of a .cu or .ptx file by name; nothing is compiled until one is used.
-
-    Raises KernelSyntaxError when the file is not there or cannot be read.
-    """
-    return KernelFile(path, options)
-
-
-class KernelFile(Mapping[str, RawKernel]):
-    """Name -> kernel of a file, and attributes of the same names. Templates are found by their arguments:
-    `load("sum.cu")["reduce<256>"]`; `templates` are their names."""
-
-    def __init__(self, path: str | os.PathLike[str], options: tuple[str, ...] = ()):
-        self.path = os.fspath(path)
-        self._kernels: dict[str, RawKernel] = {}
-        self._options = options
-        self.templates: tuple[str, ...] = ()
-        if self.path.endswith(".ptx"):
-            program = _Program(None, self.path, (), (), (self.path, 1))
-            self._names = list(program.module.kernels)
-            self._code, self._plain = None, program
-            return
-        self._code = _read(self.path)
-        found = signatures.kernels(self._code)
-        names = [kernel.name for kernel in found]
-        self.templates = tuple(dict.fromkeys(kernel.name for kernel in found if kernel.template))
-        # An overloaded name stands for no one kernel, except under extern "C", which allows no overloads.
-        self._names = [k.name for k in found if not k.template and names.count(k.name) == 1]
-        expressions = tuple(k.name for k in found if k.name in self._names and not k.c_name)
-        self._plain = _Program(self._code, None, options, expressions, (self.path, 1))
-
-    def __getitem__(self, name: str) -> RawKernel:
-        if name not in self._kernels:
-            if name in self._names:
-                program = self._plain
-            elif self._code is not None and name.split("<", 1)[0].strip() in self.templates and "<" in name:
-                program = _Program(self._code, None, self._options, (name,), (self.path, 1))
-            else:
-                raise KeyError(name)
-            kernel = RawKernel.__new__(RawKernel)
-            kernel._set(self._code, name, self._options, True, program)
-            kernel.backend, kernel.translate_cucomplex, kernel.jitify = "nvrtc", False, False
-            kernel.file_path = self.path
-            self._kernels[name] = kernel
-        return self._kernels[name]
-
-    def __getattr__(self, name: str) -> RawKernel:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        try:
-            return self[name]
-        except KeyError:
-            raise AttributeError(f"{self.path} has no kernel {name!r}; it has: {', '.join(self)}") from None
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._names)
-
-    def __len__(self) -> int:
-        return len(self._names)
-
-    def __repr__(self) -> str:
-        return f"<kernels of {self.path}: {', '.join([*self._names, *(f'{t}<...>' for t in self.templates)])}>"
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise KernelSyntaxError("the file is not UTF-8 text", file=path) from None
-    except OSError as error:
-        raise KernelSyntaxError(f"the file cannot be read: {error.strerror or error}", file=path) from None
-
-
-def _read_ptx(path: str) -> str:
-    suffix = Path(path).suffix
-    if suffix in (".cubin", ".fatbin"):
-        raise UnsupportedFeature("the file is machine code for one GPU: save PTX instead (nvcc -ptx)", file=path)
-    text = _read(path)
-    if not _IS_PTX.match(text):
-        what = "pass the text of a CUDA C++ file as code=" if suffix in (".cu", ".cuh", ".cpp") else "it is no PTX"
-        raise KernelSyntaxError(f"path= takes a PTX file: {what}", file=path)
-    return text
 
 
 # --- what callers give -----------------------------------------------------------------------------------------------
@@ -523,22 +340,3 @@ def _dimensions(value: Any, what: str) -> tuple[int, int, int]:
             raise LaunchError(f"the {what} must be made of ints; got {value!r}{hint}")
     x, y, z = (*(max(1, int(item)) for item in value), 1, 1)[:3]
     return x, y, z
-
-
-_OWN = os.path.dirname(os.path.abspath(__file__)) + os.sep
-
-
-def _place_of(code: str | None) -> tuple[str, int]:
-    """(file, line) where a program's text stands in the source that passes it here; a made-up name if it is built at
-    run time."""
-    if code and code.strip():
-        frame = sys._getframe(1)
-        while frame is not None and os.path.abspath(frame.f_code.co_filename).startswith(_OWN):
-            frame = frame.f_back  # type: ignore[assignment]
-        if frame is not None:
-            file = frame.f_code.co_filename
-            text = "".join(linecache.getlines(file, frame.f_globals))
-            start = text.find(code)
-            if start >= 0:
-                return file, text.count("\n", 0, start) + 1
-    return "kernel.cu", 1
