@@ -660,21 +660,29 @@ def test_polling_with_a_plain_load_races_with_the_atomics():
     assert "race_global_interblock" in [kind for kind, _ in sketch.run(64, blocks=8, cooperative=True)[1]]
 
 
-def test_cooperative_blocks_are_all_there_at_once():
+@pytest.mark.parametrize(("blocks", "cooperative"), [(100, False), (300, True)])
+def test_blocks_that_wait_for_each_other_are_all_there_at_once(blocks, cooperative):
+    # More than one wave holds. Without a cooperative launch, as many as a large GPU holds.
+    assert meeting(blocks, cooperative) == []
+
+
+def test_blocks_that_a_gpu_cannot_hold_at_once_wait_for_ever():
+    with pytest.raises(KernelDeadlock):
+        meeting(300, False)
+
+
+def meeting(blocks: int, cooperative: bool) -> list:
+    """Hazards of blocks of 1,024 threads that count themselves and wait for all."""
     sketch = Sketch()
     counter = sketch.pointer(np.zeros(1, np.uint32))
     tid = sketch.thread()
-    n = 100  # of 1,024 threads: more than one wave holds
 
     def meet():
         sketch.emit(Atomic(None, "add", (Const(np.uint32(1)),), Address(counter), GLOBAL, U32, 0, 0))
-        spin(sketch, Address(counter), f"({{0}} == {n})", root=0, strong=True)
+        spin(sketch, Address(counter), f"({{0}} == {blocks})", root=0, strong=True)
 
     leader(sketch, tid, meet)
-    with pytest.raises(KernelDeadlock):
-        sketch.run(1024, blocks=n)
-    sketch.arrays[0][:] = 0
-    assert sketch.run(1024, blocks=n, cooperative=True)[1] == []
+    return sketch.run(1024, blocks=blocks, cooperative=cooperative)[1]
 
 
 def hand_over(fence: bool = True, **how) -> Sketch:

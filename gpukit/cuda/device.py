@@ -20,7 +20,7 @@ MemoryInfo = namedtuple("MemoryInfo", "free,total")
 # What get_memory_info reports: arrays live in the host's memory, so there is no device size to ask for.
 NOMINAL_MEMORY_BYTES = 16 << 30
 
-_ATTRIBUTES = {
+ATTRIBUTES = {
     "COMPUTE_CAPABILITY_MAJOR": 9,
     "COMPUTE_CAPABILITY_MINOR": 0,
     "WARP_SIZE": 32,
@@ -72,7 +72,7 @@ class Device:
 
     def __getattr__(self, name: str) -> int:
         try:
-            return _ATTRIBUTES[name]
+            return ATTRIBUTES[name]
         except KeyError:
             raise AttributeError(f"the CPU machine has no device attribute {name!r}") from None
 

@@ -12,7 +12,6 @@ import numpy as np
 
 from gpukit.cupy import cuda, fft, linalg, random, testing
 from gpukit.cupy.arrays import MemoryPointer, device, host, ndarray, upload
-from gpukit.cupy.cuda import _pools
 from gpukit.cupy.forwarding import forward, looks_up
 
 if TYPE_CHECKING:
@@ -113,12 +112,15 @@ def is_available() -> bool:
     return cuda.is_available()
 
 
+_memory_pool, _pinned_memory_pool = cuda.MemoryPool(), cuda.PinnedMemoryPool()
+
+
 def get_default_memory_pool() -> cuda.MemoryPool:
-    return _pools[0]
+    return _memory_pool
 
 
 def get_default_pinned_memory_pool() -> cuda.PinnedMemoryPool:
-    return _pools[1]
+    return _pinned_memory_pool
 
 
 def show_config() -> None:

@@ -12,7 +12,8 @@ import numpy as np
 from gpukit.cpp.signatures import Parameter
 from gpukit.cuda import launching
 from gpukit.errors import KernelTypeError, LaunchError, UnsupportedFeature, at_the_call
-from gpukit.launching import MAX_SHARED_BYTES, MAX_THREADS
+from gpukit.gpus import MAX_THREADS_PER_BLOCK, SHARED_PER_BLOCK_DEFAULT_BYTES
+from gpukit.launching import MAX_SHARED_BYTES
 from gpukit.machine.frontends import ptx
 from gpukit.raw import arguments
 from gpukit.raw.program import Program
@@ -20,8 +21,6 @@ from gpukit.raw.program import Program
 if TYPE_CHECKING:
     from gpukit.machine.memory import GlobalMemory
     from gpukit.machine.program import Launch
-
-DEFAULT_SHARED_BYTES = 49_152  # what a block may use in all unless the kernel opts in to more
 
 
 class RawKernel:
@@ -168,7 +167,7 @@ class RawKernel:
         """Threads a block may have: fewer than 1,024 with `__launch_bounds__`."""
         limits = self.kernel.function.limits
         bound = limits.get("maxntid") or limits.get("reqntid")
-        return int(np.prod(bound)) if bound else MAX_THREADS
+        return int(np.prod(bound)) if bound else MAX_THREADS_PER_BLOCK
 
     @property
     def shared_size_bytes(self) -> int:
@@ -212,7 +211,7 @@ class RawKernel:
         """How much dynamic shared memory a launch may ask for, in bytes. Can be set."""
         if self._dynamic_limit is not None:
             return self._dynamic_limit
-        return max(0, DEFAULT_SHARED_BYTES - self.shared_size_bytes)
+        return max(0, SHARED_PER_BLOCK_DEFAULT_BYTES - self.shared_size_bytes)
 
     @max_dynamic_shared_size_bytes.setter
     def max_dynamic_shared_size_bytes(self, nbytes: int) -> None:

@@ -163,7 +163,6 @@ class MemoryPool:
 
 
 PinnedMemoryPool = MemoryPool
-_pools = (MemoryPool(), PinnedMemoryPool())
 
 
 def alloc(size: int) -> MemoryPointer:

@@ -50,8 +50,8 @@ def memGetInfo() -> tuple[int, int]:
 
 def device_attributes() -> dict[str, int]:
     """The device's limits by CUDA's names: "MaxThreadsPerBlock"."""
-    names = machine._ATTRIBUTES
-    return {"".join(word.capitalize() for word in name.split("_")): value for name, value in names.items()}
+    limits = machine.ATTRIBUTES.items()
+    return {"".join(word.capitalize() for word in name.split("_")): value for name, value in limits}
 
 
 def getDeviceProperties(device: int = 0) -> dict[str, Any]:
