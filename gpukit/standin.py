@@ -208,6 +208,10 @@ def real_numba_cuda() -> Iterator[None]:
     facade = _exchange(active.before)
     if numba is not None and "numba.cuda" in active.before:
         numba.cuda = active.before["numba.cuda"]  # type: ignore[attr-defined]
+    elif shown is not _missing:
+        # `import numba.cuda.types as types`, which numba-cuda does on its first import, asks the package before it
+        # asks sys.modules.
+        del numba.cuda  # type: ignore[union-attr]
     sys.meta_path.remove(active.guard)
     active.aside = True
     try:

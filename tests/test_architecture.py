@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,48 @@ def test_the_hardware_half_knows_nothing_of_source_languages(path):
     assert not roots & {"ast", "inspect", "numba", "numba_cuda"}
     inside = {name for name in names if name.split(".")[0] == "gpukit"}
     assert all(name == "gpukit" or name.startswith(("gpukit.machine", "gpukit.errors")) for name in inside)
+
+
+# Room -> the rooms of gpukit that it may use besides itself. What is not listed here stands above all of them.
+MAY_USE = {
+    "cpp": (),
+    "machine.frontends.arguments": (),
+    "machine.frontends.cleanup": ("machine.analysis", "machine.program"),
+    "machine.frontends.ptx": ("errors", "machine"),
+    "machine.frontends.python": ("errors", "machine"),
+    "compilers": ("cpp", "errors", "machine", "standin"),
+    "raw": ("compilers", "cpp", "cuda", "errors", "gpus", "launching", "machine"),
+    "cupy": ("cuda", "errors", "raw"),
+    "cupyx": ("cupy",),
+    "comparison": ("errors", "frontends", "launching", "machine", "report"),
+}
+
+
+def inside(name: str, rooms: Iterable[str]) -> bool:
+    return any(name == f"gpukit.{room}" or name.startswith(f"gpukit.{room}.") for room in rooms)
+
+
+def modules_in(room: str) -> list[Path]:
+    folder = PACKAGE / Path(*room.split("."))
+    return sorted(folder.rglob("*.py")) or [folder.with_suffix(".py")]
+
+
+def ours(path: Path) -> set[str]:
+    """Names in gpukit that a file imports."""
+    return {name for name in imported(path) if name.startswith("gpukit.")}
+
+
+@pytest.mark.parametrize("room", MAY_USE)
+def test_rooms_use_only_what_lies_below_them(room):
+    wrong = {f"{relative(p)}: {n}" for p in modules_in(room) for n in ours(p) if not inside(n, (room, *MAY_USE[room]))}
+    assert not wrong
+
+
+@pytest.mark.parametrize(("room", "other"), [("ptx", "python"), ("python", "ptx")])
+def test_the_front_ends_know_nothing_of_each_other(room, other):
+    there = (f"machine.frontends.{other}",)
+    paths = modules_in(f"machine.frontends.{room}")
+    assert not [relative(path) for path in paths if any(inside(name, there) for name in ours(path))]
 
 
 @pytest.mark.parametrize(

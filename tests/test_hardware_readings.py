@@ -5,15 +5,12 @@ Where the compiler changes what the source says, the source level has a number o
 
 from __future__ import annotations
 
-import importlib.util
 import json
-import sys
 from pathlib import Path
 
 import pytest
 
 import gpukit
-from gpukit.standin import stand_in
 
 DATA = Path(__file__).parent.parent / "data"
 READINGS = json.loads((DATA / "results" / "h200_numba_kernels.json").read_text())["launches"]
@@ -58,22 +55,6 @@ EFFECTS = {
         "unrolled as above: lane 0 does its 4 rounds when the others have done their 3",
     ),
 }
-
-
-@pytest.fixture(scope="module")
-def probe():
-    """The probe's module, with numba.cuda played by the CPU machine."""
-    path = DATA / "probes" / "numba_kernels.py"
-    spec = importlib.util.spec_from_file_location("numba_kernels", path)
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["numba_kernels"] = module  # for its dataclass
-    try:
-        with stand_in():
-            spec.loader.exec_module(module)
-        yield module
-    finally:
-        del sys.modules["numba_kernels"]
 
 
 @pytest.mark.parametrize("name", READINGS)

@@ -89,8 +89,11 @@ class _Names:
     def _copy(self, function: python_types.FunctionType) -> python_types.FunctionType:
         """The same code with globals and cells of its own, which are still to be filled in."""
         closure = tuple(python_types.CellType() for _ in function.__closure__ or ())
+        # Only the names it uses: with all of them it would keep the original alive, which they lead to.
+        used = {*_names(function.__code__), "__name__", "__builtins__"}
+        namespace = {name: value for name, value in function.__globals__.items() if name in used}
         made = python_types.FunctionType(
-            function.__code__, dict(function.__globals__), function.__name__, function.__defaults__, closure
+            function.__code__, namespace, function.__name__, function.__defaults__, closure
         )
         made.__kwdefaults__ = function.__kwdefaults__
         made.__qualname__, made.__module__ = function.__qualname__, function.__module__

@@ -27,6 +27,7 @@ import numpy as np
 
 from gpukit.compilers import toolkit
 from gpukit.compilers.numba_names import function_of, options_of
+from gpukit.compilers.nvrtc import compile_cuda
 from gpukit.errors import GpukitError, InternalError, KernelTypeError, LaunchError, UnsupportedFeature
 from gpukit.machine.addresses import owner_of
 from gpukit.machine.frontends import ptx as ptx_frontend
@@ -65,12 +66,14 @@ class NumbaPtx:
     """A compiled kernel.
 
     text: the PTX, with line information. entry: the kernel's name in it.
+    libraries: PTX of the C++ functions that it calls.
     slots: what each of its parameters holds, in order.
     parameters: the Python function's parameters, one per argument; defaults: values of the last ones.
     file, line: where the function is.
     """
 
     text: str
+    libraries: tuple[str, ...]
     entry: str
     slots: tuple[Slot, ...]
     parameters: tuple[str, ...]
@@ -135,7 +138,7 @@ class CompiledKernel:
     @functools.cached_property
     def kernel(self) -> ptx_frontend.Kernel:
         """The kernel as the PTX front end has it."""
-        module = ptx_frontend.load(self.ptx.text, self.ptx.file, _sources(self.ptx))
+        module = ptx_frontend.load(self.ptx.text, self.ptx.file, _sources(self.ptx), self.ptx.libraries)
         return module.kernel(self.ptx.entry, self.ptx.names(), self.ptx.name)
 
     @property
@@ -306,19 +309,29 @@ def _numba_cuda() -> Any:
 
 @contextlib.contextmanager
 def _pretended_device() -> Iterator[None]:
-    """numba-cuda compiles a device function for the GPU that is there; let there be one."""
-    from numba.cuda import dispatcher
-
-    before = dispatcher.get_current_device
+    """numba-cuda compiles a device function for the GPU that is there, and the C++ that some functions need with the
+    help of its driver: let there be one."""
+    compiler: Any = importlib.import_module("numba.cuda.compiler")
+    dispatcher: Any = importlib.import_module("numba.cuda.dispatcher")
+    before = dispatcher.get_current_device, compiler.nvrtc
     dispatcher.get_current_device = lambda: SimpleNamespace(compute_capability=COMPUTE_CAPABILITY)
+    compiler.nvrtc = SimpleNamespace(compile=_compile_library)
     try:
         yield
     finally:
-        dispatcher.get_current_device = before
+        dispatcher.get_current_device, compiler.nvrtc = before
+
+
+def _compile_library(source: str | bytes, name: str, *_: Any, **__: Any) -> tuple[str, str]:
+    """(PTX, log) of C++ that a numba kernel calls (numba-cuda's half precision, or a file the user links)."""
+    code = source.decode() if isinstance(source, bytes) else source
+    made = compile_cuda(code, options=["--relocatable-device-code=true"], name=name)
+    return made.text, made.log
 
 
 def _compile(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, Any]) -> NumbaPtx:
     types: Any = importlib.import_module("numba.cuda.types")
+    compiler: Any = importlib.import_module("numba.cuda.compiler")
     code = function.__code__
     slots = tuple(slot for i, kind in enumerate(kinds) for slot in _slots(kind, i))
     signature = kinds
@@ -329,9 +342,11 @@ def _compile(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, 
     try:
         with warnings.catch_warnings(), _pretended_device():
             warnings.simplefilter("ignore")
-            text, _ = _numba_cuda().compile_ptx(
-                function, signature, lineinfo=not options.get("debug"), cc=COMPUTE_CAPABILITY, **given
-            )
+            codes, _ = compiler.compile_all(
+                function, signature, lineinfo=not options.get("debug"), cc=COMPUTE_CAPABILITY, device=False,
+                abi="numba", output="ptx", **given,
+            )  # fmt: skip
+            text, *libraries = [code for code in codes if isinstance(code, str)]
     except GpukitError:
         raise
     except Exception as error:  # numba raises a hundred kinds
@@ -342,7 +357,15 @@ def _compile(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, 
     shown = function.__qualname__.rsplit(".", 1)[-1]
     names = tuple(_names(function, kinds))
     return NumbaPtx(
-        text, entry[1], slots, names, function.__defaults__ or (), shown, code.co_filename, code.co_firstlineno
+        text,
+        tuple(libraries),
+        entry[1],
+        slots,
+        names,
+        function.__defaults__ or (),
+        shown,
+        code.co_filename,
+        code.co_firstlineno,
     )
 
 

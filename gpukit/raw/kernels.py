@@ -285,12 +285,9 @@ class RawModule:
             kernel = self._kernel_class.of_program(
                 self._program, name, enable_cooperative_groups=self.enable_cooperative_groups
             )
-            kernel.backend, kernel.translate_cucomplex, kernel.jitify = (
-                self.backend,
-                self.translate_cucomplex,
-                self.jitify,
-            )
-            kernel.file_path, kernel.name_expressions = self.file_path, self.name_expressions
+            kernel.backend, kernel.translate_cucomplex = self.backend, self.translate_cucomplex
+            kernel.jitify, kernel.file_path = self.jitify, self.file_path
+            kernel.name_expressions = self.name_expressions
             kernel.find()
             return kernel
         except Exception as error:

@@ -28,9 +28,10 @@ _IS_PTX = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s", re.DOTALL)
 class Program:
     """What a module compiles to. Compiled when it is first needed, once.
 
-    `code` is CUDA C++ or PTX; without it `file` is a PTX file. With `code`, `file` is where the text is from, if it is
-    not a literal in the calling program. `expressions` are the name expressions of the kernels wanted.
-    `file` is also what messages call the source.
+    Args:
+        code: CUDA C++ or PTX; None for that of the PTX file `file`.
+        file: what messages call the source; None for the Python file that `code` is written in.
+        options, expressions: the compiler's options, and the name expressions of the kernels wanted.
     """
 
     def __init__(

@@ -5,8 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, cached_property
 
 import numpy as np
+
+
+@cache
+def two_to(exponent: int) -> Fraction:
+    return Fraction(2) ** exponent
 
 
 @dataclass(frozen=True)
@@ -17,28 +23,28 @@ class Format:
     exponent: int
     mantissa: int
 
-    @property
+    @cached_property
     def bits(self) -> int:
         return 1 + self.exponent + self.mantissa
 
-    @property
+    @cached_property
     def bias(self) -> int:
         return (1 << self.exponent - 1) - 1
 
-    @property
+    @cached_property
     def infinity(self) -> int:
         return (1 << self.exponent) - 1 << self.mantissa
 
-    @property
+    @cached_property
     def sign(self) -> int:
         return 1 << self.bits - 1
 
-    @property
+    @cached_property
     def nan(self) -> int:
         """The NaN that the GPU makes: all bits but the sign."""
         return self.sign - 1
 
-    @property
+    @cached_property
     def one(self) -> int:
         return self.bias << self.mantissa
 
@@ -54,7 +60,7 @@ class Format:
         exponent, mantissa = (bits & ~self.sign) >> self.mantissa, bits & (1 << self.mantissa) - 1
         if exponent:
             mantissa |= 1 << self.mantissa
-        magnitude = Fraction(mantissa) * Fraction(2) ** (max(exponent, 1) - self.bias - self.mantissa)
+        magnitude = mantissa * two_to(max(exponent, 1) - self.bias - self.mantissa)
         return -magnitude if bits & self.sign else magnitude
 
     def number(self, bits: int) -> float:
@@ -73,9 +79,9 @@ class Format:
         exponent = smallest
         if magnitude:
             exponent = magnitude.numerator.bit_length() - magnitude.denominator.bit_length()
-            exponent -= magnitude < Fraction(2) ** exponent
+            exponent -= magnitude < two_to(exponent)
             exponent = max(exponent, smallest)
-        scaled = magnitude / Fraction(2) ** (exponent - self.mantissa)
+        scaled = magnitude * two_to(self.mantissa - exponent)
         whole = to_integer(scaled, {"rm": "rp", "rp": "rm"}.get(mode, mode) if negative else mode)
         # Counting up the integer carries from the mantissa into the exponent, up to infinity.
         code = whole + (max(exponent - smallest, 0) << self.mantissa)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -63,12 +63,13 @@ def values(kind: str) -> st.SearchStrategy[int]:
 
 
 @st.composite
-def examples(draw, case: Case) -> tuple[list[str], list[tuple[int, ...]]]:
-    """How each operand is given, and rows of operands."""
+def examples(draw, case: Case) -> tuple[list[tuple[str, ...]], list[tuple[int, ...]]]:
+    """Several ways to give each operand, and rows of operands."""
     special = dict(case.special)
-    kinds = [draw(st.sampled_from([LANES, LANES, UNIFORM, LITERAL])) for _ in case.operands]
+    way = st.tuples(*(st.sampled_from([LANES, LANES, UNIFORM, LITERAL]) for _ in case.operands))
     row = st.tuples(*(special.get(k, values(kind)) for k, kind in enumerate(case.operands)))
-    return kinds, draw(st.lists(row, min_size=1, max_size=24))
+    ways = draw(st.lists(way, min_size=1, max_size=6, unique=True))
+    return ways, draw(st.lists(row, min_size=1, max_size=40))
 
 
 def edges(kind: str) -> list[int]:
@@ -86,34 +87,36 @@ def corners(case: Case, most: int = 250) -> list[tuple[int, ...]]:
     return rows if len(rows) <= most else rows[:: -(-len(rows) // most)]
 
 
-def check(case: Case, kinds: list[str], rows: list[tuple[int, ...]]) -> None:
-    """Runs the instruction, one thread a row, and compares every bit of its results. What is not given per lane has
-    its value in the first row everywhere."""
-    rows = [
-        tuple(v if how == LANES else first for v, how, first in zip(row, kinds, rows[0], strict=True)) for row in rows
-    ]
+def check(case: Case, ways: Sequence[tuple[str, ...]], rows: list[tuple[int, ...]]) -> None:
+    """Runs the instruction with its operands given in each of these ways, one thread a row, and compares every bit of
+    its results. What is not given per lane has its value in the first row everywhere."""
     inputs = {"%row": ("u32", np.arange(len(rows), dtype=np.uint32))}  # one thread a row, even if no operand needs it
-    body, names = "", []
-    for k, (kind, how) in enumerate(zip(case.operands, kinds, strict=True)):
-        name = "%" + "abcdefg"[k]
-        literal = str(rows[0][k])
-        if how == LITERAL and kind != "pred":
-            names.append(literal)
-            continue
-        names.append(name)
-        if how == LANES:
-            inputs[name] = (kind, np.array([row[k] for row in rows], dtype=object).astype(TYPES[kind]))
-        elif kind == "pred":
-            body += f".reg .pred {name}; setp.ne.u32 {name}, {literal}, 0;\n"
+    body, outputs = "", {}
+    for k, kind in enumerate(case.operands):
+        lanes, uniform, first = f"%lanes{k}", f"%uniform{k}", rows[0][k]
+        inputs[lanes] = (kind, np.array([row[k] for row in rows], dtype=object).astype(TYPES[kind]))
+        if kind == "pred":
+            body += f".reg .pred {uniform}; setp.ne.u32 {uniform}, {first}, 0;\n"
         else:
-            body += f".reg .b{bits(kind)} {name}; mov.b{bits(kind)} {name}, {literal};\n"
-    targets = {f"%r{k}": kind for k, kind in enumerate(case.results)}
-    body += f"{case.name} {'|'.join(targets)}, {', '.join(names)};\n"
-    got = run(body, inputs, targets)
-    for k, (target, kind) in enumerate(targets.items()):
-        mask = (1 << bits(kind)) - 1
+            body += f".reg .b{bits(kind)} {uniform}; mov.b{bits(kind)} {uniform}, {first};\n"
+    targets = [[f"%r{w}_{k}" for k in range(len(case.results))] for w in range(len(ways))]
+    for way, results in zip(ways, targets, strict=True):
+        operands = [_operand(k, how, case.operands[k], rows[0][k]) for k, how in enumerate(way)]
+        body += f"{case.name} {'|'.join(results)}, {', '.join(operands)};\n"
+        outputs |= dict(zip(results, case.results, strict=True))
+    got = run(body, inputs, outputs)
+    for way, results in zip(ways, targets, strict=True):
         for i, row in enumerate(rows):
+            row = tuple(v if how == LANES else first for v, how, first in zip(row, way, rows[0], strict=True))
             expected = case.does(*row)
-            expected = (expected[k] if len(targets) > 1 else expected) & mask
-            found = int(np.broadcast_to(got[target], len(rows))[i]) & mask
-            assert found == expected, f"{case.name} {kinds} {row}: {found:#x}, not {expected:#x}"
+            for name, wanted in zip(results, expected if len(results) > 1 else (expected,), strict=True):
+                mask = (1 << bits(outputs[name])) - 1
+                found = int(got[name][i]) & mask
+                assert found == wanted & mask, f"{case.name} {way} {row}: {found:#x}, not {wanted & mask:#x}"
+
+
+def _operand(position: int, how: str, kind: str, first: int) -> str:
+    """How an operand is written; there are no literal predicates."""
+    if how == LITERAL and kind != "pred":
+        return str(first)
+    return f"%lanes{position}" if how == LANES else f"%uniform{position}"

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -302,6 +305,15 @@ def test_scripts_with_kernels_of_both_languages(folder, capsys):
     assert run(capsys, "run", "--level", "compiled", "script.py")[1] == "sum 4096.0\n"
     assert run(capsys, "profile", "--level", "both", "script.py")[0] == 2
     assert run(capsys, "profile", "-D", "A", "script.py")[0] == 2
+
+
+def test_a_script_is_what_imports_numba_cuda_first(folder):
+    """numba-cuda's compiler is then imported while another module stands in its place."""
+    code = "import sys; from gpukit import cli; sys.exit(cli.main(sys.argv[1:]))"
+    command = [sys.executable, "-c", code, "run", "--level", "compiled", str(folder / "script.py")]
+    root = Path(gpukit.__file__).parents[1]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=root)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "sum 4096.0\n", "")
 
 
 # --- types ---------------------------------------------------------------------------------------------------------

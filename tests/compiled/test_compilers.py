@@ -1,9 +1,11 @@
 """CUDA C++ and numba kernels to PTX: headers, host code, options, errors, and how arguments become parameters."""
 
 import enum
+import gc
 import math
 import re
 import sys
+import weakref
 from pathlib import Path
 
 import numpy as np
@@ -604,3 +606,18 @@ def test_math_and_the_compilers_own_constants_agree():
     x = np.array([0.0, 0.5])
     gpukit.launch(numba_ptx.compiled(kernel, (x,)), 1, 1, x)
     assert x[0] == pytest.approx(math.pi * math.sin(0.5), rel=1e-15)
+
+
+def test_a_kernel_that_nobody_holds_is_forgotten(tmp_path):
+    """What is kept of it must not lead back to it."""
+    file = tmp_path / "step.py"
+    file.write_text("def step(x):\n    x[cuda.threadIdx.x] += 1\n")
+    names = {"__name__": "step", "cuda": cuda}
+    exec(compile(file.read_text(), str(file), "exec"), names)
+    x = np.zeros(4)
+    gpukit.profile(names["step"], 1, 4, x, level="compiled")
+    assert (x == 1).all()
+    kernel = weakref.ref(names["step"])
+    names.clear()
+    gc.collect()
+    assert kernel() is None

@@ -250,11 +250,16 @@ def test_what_the_machine_does_not_have_is_refused_with_its_line(text, why):
         ("mov.b32 %d, %nothing;", "special register %nothing"),
         ("ld.global.b32 %d, [outside];", "`outside` is declared, but not defined"),
         ("ld.global.b32 %d, [unheard_of];", "`unheard_of` is not declared"),
-        ("add.s32 %d, %a;", "`add.s32` with 2 operands is not PTX"),
+        ("add.s32 %d, %a;", "`add.s32` needs 3 operands, 2 are given"),
+        ("mov %d, %a;", "`mov` needs a type, such as mov.u32"),
+        ("bra;", "`bra` needs 1 operand, 0 are given"),
+        ("bra 4;", "`bra` needs a label"),
+        ("st.param.b32 [%d], %a;", "`st.param.b32` needs the name of a parameter"),
+        ("{ .param .b32 x; call one, (x, x); }", "`one` takes 1 arguments and gives 0 results; this call has 2 and 0"),
     ],
 )
 def test_wrong_ptx_is_said_to_be_wrong(text, why):
-    top = ".extern .func absent; .extern .global .align 4 .u32 outside;"
+    top = ".extern .func absent; .extern .global .align 4 .u32 outside; .func one(.param .b32 x) { ret; }"
     with pytest.raises(GpukitError, match=why) as caught:
         one(text, top=top)
     assert caught.value.line is not None

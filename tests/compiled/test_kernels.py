@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import functools
-import importlib.util
 import json
-import sys
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,12 +12,12 @@ import numpy as np
 import pytest
 from compiled.kernels.launches import LAUNCHES, Launch, Near
 from compiled.kernels.table import HERE, LADDER, i32
+from sparse_products import pareto_matrix, row_per_warp_reading_the_end_in_every_test
 
 import gpukit
 from gpukit import cuda, raw
 from gpukit.kernels import coalescing, reduction, spmv
 from gpukit.resources import data_file
-from gpukit.standin import stand_in
 
 H200 = json.loads(data_file("results/h200.json").read_text(encoding="utf-8"))
 DATA = Path(__file__).parents[2] / "data"
@@ -262,46 +260,15 @@ def test_numba_strided_reads(stride: int):
     assert counted(coalescing.strided, 1024, 256, x, y, stride, like=expected) == expected
 
 
-@cuda.jit
-def row_per_warp(indptr, indices, data, x, y):
-    lane = cuda.threadIdx.x % 32
-    row = cuda.grid(1) // 32
-    if row < y.size:
-        total = np.float32(0)
-        k = indptr[row] + lane
-        while k < indptr[row + 1]:
-            total += data[k] * x[indices[k]]
-            k += 32
-        offset = 16
-        while offset > 0:
-            total += cuda.shfl_down_sync(0xFFFFFFFF, total, offset)
-            offset //= 2
-        if lane == 0:
-            y[row] = total
-
-
-@pytest.fixture(scope="module")
-def pareto_matrix():
-    """The matrix of the H200 reading: 20,000 rows, 206,898 non-zeros, row lengths from a Pareto distribution."""
-    rows = 20_000
-    rng = np.random.default_rng(0)
-    lengths = np.minimum((rng.pareto(1.2, rows) * 3).astype(int), 2000)
-    indptr = np.concatenate(([0], np.cumsum(lengths))).astype(np.int32)
-    indices = np.concatenate([np.sort(rng.choice(rows, length, replace=False)) for length in lengths]).astype(np.int32)
-    data, x = rng.random(indices.size, dtype=np.float32), rng.random(rows, dtype=np.float32)
-    y = np.bincount(np.repeat(np.arange(rows), lengths), data.astype(np.float64) * x[indices], rows)
-    return (indptr, indices, data, x), y
-
-
 @pytest.mark.parametrize(("name", "grid"), [("row_per_thread", 79), ("row_per_warp", 2500)])
 @pytest.mark.parametrize("language", ["numba", "cuda_cpp"])
-def test_sparse_products(name: str, grid: int, language: str, pareto_matrix):
+def test_sparse_products(name: str, grid: int, language: str):
     """Irregular rows, where the source level is 1 to 18 % off: the compiled level is not."""
-    args, right = pareto_matrix
+    args, right = pareto_matrix()
     y = np.zeros(right.size, np.float32)
     expected = reading(H200["spmv"][name])
     if language == "numba":
-        kernel = {"row_per_thread": spmv.row_per_thread, "row_per_warp": row_per_warp}[name]
+        kernel = spmv.row_per_thread if name == "row_per_thread" else row_per_warp_reading_the_end_in_every_test
         assert counted(kernel, grid, 256, *args, y, like=expected) == expected
     else:
         kernel = kernels(HERE / "sparse.cu")[{"row_per_thread": "csr_scalar", "row_per_warp": "csr_vector"}[name]]
@@ -310,21 +277,6 @@ def test_sparse_products(name: str, grid: int, language: str, pareto_matrix):
 
 
 # --- numba kernels read on an H200: every one of them at the compiled level ----------------------------------------
-
-
-@pytest.fixture(scope="module")
-def probe():
-    """data/probes/numba_kernels.py, with numba.cuda played by the CPU machine."""
-    spec = importlib.util.spec_from_file_location("numba_kernels", DATA / "probes" / "numba_kernels.py")
-    assert spec is not None and spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["numba_kernels"] = module  # for its dataclass
-    try:
-        with stand_in():
-            spec.loader.exec_module(module)
-        yield module
-    finally:
-        del sys.modules["numba_kernels"]
 
 
 # Launch -> (what PTX gives instead, what the assembler makes of it).

@@ -586,3 +586,20 @@ SAXPY_LINE = next(
     for number, line in enumerate(Path(__file__).read_text(encoding="utf-8").splitlines(), start=1)
     if line.startswith("SAXPY = ")
 )
+
+
+def test_numba_halves_are_added_by_functions_of_a_library():
+    @cuda.jit
+    def total(x, y, out):
+        i = cuda.grid(1)
+        if i < out.size:
+            out[i] = x[i] + y[i]
+
+    x, y, out = (
+        np.linspace(0, 9, 40, dtype=np.float16),
+        np.linspace(5, 1, 40, dtype=np.float16),
+        np.zeros(40, np.float16),
+    )
+    report = gpukit.profile(total, 2, 32, x, y, out, level="compiled")
+    assert out.tolist() == (x + y).tolist() and not report.hazards
+    assert report.counters["global_load_requests"] == 4

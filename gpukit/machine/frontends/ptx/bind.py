@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit.errors import LaunchError
 from gpukit.machine.addresses import BOOK, owner_of
-from gpukit.machine.frontends.ptx import parser
+from gpukit.machine.frontends.ptx import parser, syntax
 from gpukit.machine.frontends.ptx.lines import SourceMap
 from gpukit.machine.frontends.ptx.lowering import PARAMETERS, SHARED_BYTES, WORKSPACE, Lowered, function_address, lower
 from gpukit.machine.frontends.ptx.storage import spoken
@@ -22,17 +22,20 @@ _WORKSPACE_BYTES = 64
 MAX_STATIC_SHARED_BYTES = 49_152
 
 
-def load(text: str, file: str = "kernel.ptx", sources: Mapping[str, str] | None = None) -> Module:
+def load(
+    text: str, file: str = "kernel.ptx", sources: Mapping[str, str] | None = None, libraries: Sequence[str] = ()
+) -> Module:
     """A PTX module.
 
     Args:
         text: PTX.
         file: what messages call the source when no line is known.
         sources: path -> text of the source files it was compiled from, as `.file` names them; by default the PTX.
+        libraries: PTX of modules whose functions and variables it uses.
 
     Raises KernelSyntaxError when the text is not PTX.
     """
-    return Module(text, file, sources or {})
+    return Module(text, file, sources or {}, libraries)
 
 
 class Module:
@@ -41,13 +44,30 @@ class Module:
     `parsed` is the tree, `functions` the names of its kernels.
     """
 
-    def __init__(self, text: str, file: str, sources: Mapping[str, str]):
+    def __init__(self, text: str, file: str, sources: Mapping[str, str], libraries: Sequence[str] = ()):
         self.text = text
         self.file = file
         self.parsed = parser.parse(text, file)
+        for library in libraries:
+            self.link(parser.parse(library, "a library"))
         self.sources = {path: content.splitlines() for path, content in sources.items()}
         self._memory: dict[str, np.ndarray] = {}
         self._initialised = False
+
+    def link(self, library: syntax.Module) -> None:
+        """Take the functions and variables of another module that this one does not define. They have no lines of
+        their own: what they do counts where they are called."""
+        mine = self.parsed
+        for name, function in library.functions.items():
+            declared = mine.functions.get(name)
+            if function.body is not None and (declared is None or declared.body is None):
+                for statement in function.body:
+                    if isinstance(statement, syntax.Instruction):
+                        statement.location = None
+                mine.functions[name] = function
+        for name, variable in library.variables.items():
+            if name not in mine.variables or mine.variables[name].external:
+                mine.variables[name] = variable
 
     @property
     def kernels(self) -> list[str]:
@@ -151,8 +171,8 @@ class _Binder:
         static = sum(r.nbytes for r in lowered.program.roots if r.space == SHARED and not r.dynamic)
         if static > MAX_STATIC_SHARED_BYTES:
             raise LaunchError(
-                f"launch_config: the kernel `{kernel.name}` declares {static:,} bytes of shared memory; a compiler takes "
-                f"at most {MAX_STATIC_SHARED_BYTES:,}: use a smaller tile, or `extern __shared__` with a size at launch",
+                f"launch_config: the kernel `{kernel.name}` declares {static:,} bytes of shared memory; compilers take "
+                f"at most {MAX_STATIC_SHARED_BYTES:,}: use a smaller tile, or `extern __shared__` sized at launch",
                 file=kernel.module.file,
             )
         if len(args) != len(parameters):
@@ -266,8 +286,9 @@ class _Binder:
     def variable(self, variable: Variable, element: np.dtype | None = None) -> Allocation:
         """The memory of a variable of the module; `element` is what it is an array of, where that is known."""
         data = self.kernel.module.variable(variable.name)
-        fits = element is not None and data.size and data.size % element.itemsize == 0
-        shown, name = data.view(element) if fits else data, spoken(variable.name)
+        name, shown = spoken(variable.name), data
+        if element is not None and data.size and data.size % element.itemsize == 0:
+            shown = data.view(element)
         made = self.memory.allocate(shown, name=name, base=BOOK.address(data, name))
         for offset, symbol in variable.pointers.items():
             parsed = self.kernel.module.parsed

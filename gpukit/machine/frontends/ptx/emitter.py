@@ -269,6 +269,7 @@ def constant(value: int, dtype: np.dtype) -> np.generic:
     """An integer literal as `dtype`: its low bits, or, as a float dtype, the float with these bits."""
     if dtype == BOOL:
         return np.bool_(value != 0)
+    assert dtype.kind != "V", "values of 128 bits are refused before"
     bits = np.dtype(f"u{dtype.itemsize}")
     raw = bits.type(value & ((1 << 8 * dtype.itemsize) - 1))
     return raw.view(dtype)

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit.errors import UnsupportedFeature
 from gpukit.machine.frontends import cleanup
-from gpukit.machine.frontends.ptx import provenance, widths
+from gpukit.machine.frontends.ptx import provenance, validity, widths
 from gpukit.machine.frontends.ptx.assembler import assemble
 from gpukit.machine.frontends.ptx.emitter import I64, U32, Emitter
 from gpukit.machine.frontends.ptx.instructions import table
@@ -230,7 +230,12 @@ class Lowering:
 
     def new_frame(self, function: Function, slots: dict[str, Slots], after: int | None = None) -> Frame:
         """A fresh instance: registers, blocks for its labels, local variables, and where its pointers point."""
-        function = self.assembled.setdefault(function.name, assemble(function, self.storage.shared))
+        if function.name not in self.assembled:
+            for inst, fault in validity.faults(function):
+                self.out.line = self.sources.line(inst, self.out.lines, self.out.line)
+                self.out.malformed(fault)
+            self.assembled[function.name] = assemble(function, self.storage.shared)
+        function = self.assembled[function.name]
         out = self.out
         self.inlined += 1
         key = f"{function.name}#{self.inlined}"
@@ -324,6 +329,11 @@ class Lowering:
     def call(self, function: Function, arguments: list[Slots], results: list[Slots]) -> None:
         """Call a device function that has a body. Argument and result slots are those of the caller."""
         out = self.out
+        if (len(arguments), len(results)) != (len(function.parameters), len(function.results)):
+            out.malformed(
+                f"`{function.name}` takes {len(function.parameters)} arguments and gives {len(function.results)} "
+                f"results; this call has {len(arguments)} and {len(results)}"
+            )
         if self.recursive(function):
             self.call_subroutine(function, arguments, results)
             return
@@ -517,6 +527,8 @@ class Lowering:
         variable = self.variable(symbol.name)
         if variable is None:
             self.out.malformed(f"the variable `{symbol.name}` is not declared")
+        if variable.space == "param":
+            self.out.refuse(f"the address of `{symbol.name}`, a parameter of a call")
         if variable.external and not variable.dynamic:
             self.out.malformed(f"the variable `{symbol.name}` is declared, but not defined: define it in this source")
         if variable.space == SHARED:

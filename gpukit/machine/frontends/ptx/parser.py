@@ -55,6 +55,9 @@ _LIMITS = (
 )  # fmt: skip
 
 
+MAX_REGISTERS = 1_000_000
+
+
 class Token(NamedTuple):
     kind: str
     text: str
@@ -151,8 +154,7 @@ class _Parser:
             token = self.next()
             match token.text:
                 case ".version":
-                    major, _, minor = self.next().text.partition(".")
-                    made.version = int(major), int(minor or 0)
+                    made.version = self.version()
                 case ".target":
                     made.target = self.name()
                     while self.accept(","):
@@ -189,6 +191,13 @@ class _Parser:
                     self.fail("this is not known at the top of a module")
             external = False
         return made
+
+    def version(self) -> tuple[int, int]:
+        found = re.fullmatch(r"(\d+)\.(\d+)", self.token.text)
+        if found is None:
+            self.fail("expected a version, such as 8.0")
+        self.next()
+        return int(found[1]), int(found[2])
 
     def numbered_file(self) -> None:
         number = self.integer()
@@ -299,6 +308,8 @@ class _Parser:
                 data.extend((number & ((1 << 8 * size) - 1)).to_bytes(size, "little"))
 
         values()
+        if len(data) > variable.nbytes:
+            self.fail(f"`{variable.name}` is initialised with {len(data)} bytes and has {variable.nbytes}")
         variable.initial = bytes(data)
 
     # --- functions --------------------------------------------------------------------------------------------------
@@ -396,7 +407,7 @@ class _Parser:
     def declare_labels(self) -> None:
         """Give the labels of the scope that begins here names of their own."""
         depth, at = 0, self.at
-        while depth >= 0:
+        while depth >= 0 and at + 1 < len(self.tokens):
             token, after = self.tokens[at], self.tokens[at + 1]
             depth += (token.text == "{") - (token.text == "}")
             if depth == 0 and token.kind == "name" and after.text == ":" and token.text[0] != "%":
@@ -456,7 +467,10 @@ class _Parser:
         while True:
             name = self.name()
             if self.accept("<"):
-                for number in range(self.integer()):
+                count = self.integer()
+                if count > MAX_REGISTERS:
+                    self.fail(f"more than {MAX_REGISTERS:,} registers")
+                for number in range(count):
                     made.registers[self.declare(f"{name}{number}")] = kind
                 self.expect(">")
             else:
@@ -583,7 +597,8 @@ def _integer(text: str) -> int:
     digits = text.rstrip("U")
     if digits[:2] in ("0x", "0X", "0b", "0B"):
         return int(digits, 0)
-    return int(digits, 8) if digits[0] == "0" and len(digits) > 1 else int(digits)
+    octal = digits[0] == "0" and set(digits) <= set("01234567")
+    return int(digits, 8 if octal else 10)
 
 
 def _float(text: str) -> Float:

@@ -6,6 +6,8 @@ combined with a predicate by .and .or .xor.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,17 +43,7 @@ def set_predicate(out: Emitter, inst: Instruction) -> None:
     """p|q = the comparison and its opposite, each combined with a predicate if the instruction says so."""
     if len(inst.types) != 1:
         out.refuse(f"`{inst.name}`")
-    target, compare, sources, combine, third = _comparison(out, inst)
-    p, q = out.two(target)
-    if isinstance(q, Sink):
-        out.alu(p, BOOL, combine.format(compare), *sources, *third)
-        return
-    holds = compute(out, BOOL, compare, *sources, count=1)
-    combine = combine.replace("{2}", "{1}")
-    # Both are computed before either is written: the predicate they are combined with may be one of them.
-    opposite = compute(out, BOOL, combine.format("~{0}"), holds, *third)
-    out.alu(p, BOOL, combine.format("{0}"), holds, *third, count=0)
-    out.write(q, opposite)
+    write_predicates(out, _comparison(out, inst))
 
 
 @instruction("set", families=(INTEGER,))
@@ -59,31 +51,76 @@ def set_value(out: Emitter, inst: Instruction) -> None:
     """d = all bits (integers) or 1.0 (f32) where the comparison holds, else 0."""
     if len(inst.types) != 2 or inst.types[0] not in ("u32", "s32", "f32"):
         out.refuse(f"`{inst.name}`")
-    target, compare, sources, combine, third = _comparison(out, inst)
-    dtype = TYPES[inst.types[0]]
-    sign = "" if dtype.kind == "f" else "-"
-    code = f"{sign}({combine.format(compare)}).astype('{dtype.str[1:]}')"
-    out.alu(target, dtype, code, *sources, *third)
+    write_value(out, inst, _comparison(out, inst))
 
 
-def _comparison(out: Emitter, inst: Instruction) -> tuple[Operand, str, list[Value], str, list[Value]]:
-    """Of setp and set: the destination; template and operands of the comparison; the template of its combination with
-    a predicate ("{}" where the comparison goes) and that predicate, "{}" and nothing without one."""
+def _comparison(out: Emitter, inst: Instruction) -> Comparison:
     if inst.type not in COMPARED:
         out.refuse(f"`{inst.name}`")
     words = EQUAL | ({} if inst.type in BITS else ORDER) | (UNSIGNED_ORDER if inst.type[0] == "u" else {})
     known(out, inst, *words, *COMBINE)
     word = one_of(out, inst, *words)
-    combines = [word for word in inst.modifiers if word in COMBINE]
+    dtype = TYPES[inst.type]
+
+    def source(operand: Operand) -> Value:
+        return out.read(operand, as_held(out, inst.operands[1], dtype) if word in EQUAL else dtype)
+
+    return comparison(out, inst, "{0} " + words[word] + " {1}", source)
+
+
+# --- what all comparisons share ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """A setp or set: template and operands of the comparison, and of its combination with a predicate ("{}" is where
+    the comparison goes); "{}" and nothing without one."""
+
+    target: Operand
+    condition: str
+    sources: tuple[Value, Value]
+    combination: str
+    predicate: tuple[Value, ...]
+
+    @property
+    def template(self) -> str:
+        """Of the whole, over the sources and the predicate."""
+        return self.combination.format(self.condition)
+
+
+def comparison(out: Emitter, inst: Instruction, condition: str, source: Callable[[Operand], Value]) -> Comparison:
+    """The instruction with this condition; `source` reads an operand that is compared."""
+    combines = [COMBINE[word] for word in inst.modifiers if word in COMBINE]
     if len(combines) > 1:
         out.refuse(f"`{inst.name}`")
     target, a, b, *c = operands(out, inst, 3 + len(combines))
-    dtype = TYPES[inst.type]
-    if word in EQUAL:
-        dtype = as_held(out, a, dtype)
-    sources = [out.read(a, dtype), out.read(b, dtype)]
-    combine = "({}) " + COMBINE[combines[0]] + " {{2}}" if combines else "{}"
-    return target, "{0} " + words[word] + " {1}", sources, combine, [out.read(operand, BOOL) for operand in c]
+    combination = f"({{}}) {combines[0]} {{{{2}}}}" if combines else "{}"
+    predicate = tuple(out.read(operand, BOOL) for operand in c)
+    return Comparison(target, condition, (source(a), source(b)), combination, predicate)
+
+
+def write_predicates(out: Emitter, it: Comparison) -> None:
+    """p|q = the comparison and its opposite, combined."""
+    p, q = out.two(it.target)
+    if isinstance(q, Sink):
+        out.alu(p, BOOL, it.template, *it.sources, *it.predicate)
+        return
+    holds = compute(out, BOOL, it.condition, *it.sources, count=1)
+    combination = it.combination.replace("{2}", "{1}")
+    # Both are computed before either is written: the predicate they are combined with may be one of them.
+    opposite = compute(out, BOOL, combination.format("~{0}"), holds, *it.predicate)
+    out.alu(p, BOOL, combination.format("{0}"), holds, *it.predicate, count=0)
+    out.write(q, opposite)
+
+
+def write_value(out: Emitter, inst: Instruction, it: Comparison) -> None:
+    """d = the comparison as a number of the instruction's first type: 1.0, or all bits of an integer."""
+    dtype = TYPES[inst.types[0]]
+    sign = "" if dtype.kind == "f" else "-"
+    out.alu(it.target, dtype, f"{sign}({it.template}).astype('{dtype.str[1:]}')", *it.sources, *it.predicate)
+
+
+# --- selection -----------------------------------------------------------------------------------------------------
 
 
 @instruction("selp", families=(INTEGER,))

@@ -93,7 +93,8 @@ def _listed(operands: list[Operand]) -> tuple[Operand, ...]:
 
 def _call(out: Emitter, function: Function, arguments: tuple[Operand, ...], results: tuple[Operand, ...]) -> None:
     lowering = out.lowering
-    given = [_argument(out, a, v) for a, v in zip(arguments, function.parameters, strict=True)]
+    given = [_argument(out, a, v) for a, v in zip(arguments, function.parameters, strict=False)]
+    given += [Slots("more") for _ in arguments[len(given) :]]  # too many: the call is refused
     back = [lowering.slots(r.name) if isinstance(r, Symbol) else Slots("result") for r in results]
     lowering.call(function, given, back)
     for operand, slots, variable in zip(results, back, function.results, strict=True):

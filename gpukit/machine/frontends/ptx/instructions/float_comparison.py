@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit.machine.arithmetic import floats
+from gpukit.machine.frontends.ptx.instructions import comparison
 from gpukit.machine.frontends.ptx.instructions.float_forms import F32
 from gpukit.machine.frontends.ptx.instructions.forms import BOOL, compute, expect, known, one_of, operands
 from gpukit.machine.frontends.ptx.instructions.table import instruction
-from gpukit.machine.frontends.ptx.syntax import FLOAT, TYPES, Instruction, Operand, Sink
+from gpukit.machine.frontends.ptx.syntax import FLOAT, TYPES, Instruction, Operand
 from gpukit.machine.program import Const
 from gpukit.machine.program import Operand as Value
 
@@ -37,7 +38,6 @@ _COMPARE = {
     "num": "({0} == {0}) & ({1} == {1})",
     "nan": "({0} != {0}) | ({1} != {1})",
 }
-_COMBINE = {"and": "&", "or": "|", "xor": "^"}
 _TESTS = {
     "finite": "np.isfinite({0})",
     "infinite": "np.isinf({0})",
@@ -46,21 +46,14 @@ _TESTS = {
     "normal": "np.isfinite({0}) & ((np.abs({0}) >= {1}) | ({0} == 0))",  # zeros count as normal
     "subnormal": "(np.abs({0}) < {1}) & ({0} != 0)",
 }
-_SELECTED = "b16 b32 b64 u16 u32 u64 s16 s32 s64 f32 f64"
 
 
 @instruction("setp", families=(FLOAT,))
 def set_predicate(out: Emitter, inst: Instruction) -> None:
     """p|q = the comparison and its opposite, each combined with a predicate if the instruction says so."""
-    target, condition, sources, combination, c = _comparison(out, inst)
-    p, q = out.two(target)
-    if isinstance(q, Sink):
-        return out.alu(p, BOOL, combination.format(condition), *sources, *c)
-    # Both results before either is written: c may be one of the destinations.
-    first = compute(out, BOOL, combination.format(condition), *sources, *c, count=1)
-    second = compute(out, BOOL, combination.format(f"~({condition})"), *sources, *c)
-    out.alu(p, BOOL, "{0}", first, count=0)
-    out.alu(q, BOOL, "{0}", second, count=0)
+    if len(inst.types) != 1:
+        out.refuse(f"`{inst.name}`")
+    comparison.write_predicates(out, _comparison(out, inst))
 
 
 @instruction("set", families=(FLOAT,))
@@ -68,25 +61,13 @@ def set_value(out: Emitter, inst: Instruction) -> None:
     """d = 1.0 (f32) or all ones (s32, u32) where the comparison holds, else 0."""
     if len(inst.types) != 2 or inst.types[0] not in ("u32", "s32", "f32"):
         out.refuse(f"`{inst.name}`")
-    target, condition, sources, combination, c = _comparison(out, inst)
-    dtype = TYPES[inst.types[0]]
-    sign = "" if dtype.kind == "f" else "-"
-    code = f"{sign}({combination.format(condition)}).astype('{dtype.str[1:]}')"
-    out.alu(target, dtype, code, *sources, *c)
+    comparison.write_value(out, inst, _comparison(out, inst))
 
 
-def _comparison(out: Emitter, inst: Instruction) -> tuple[Operand, str, list[Value], str, list[Value]]:
-    """Of setp and set: the destination; template and operands of the comparison; the template of its combination with
-    a predicate ("{}" where the comparison goes) and that predicate, "{}" and nothing without one."""
-    known(out, inst, *_COMPARE, *_COMBINE, "ftz")
+def _comparison(out: Emitter, inst: Instruction) -> comparison.Comparison:
+    known(out, inst, *_COMPARE, *comparison.COMBINE, "ftz")
     word = one_of(out, inst, *_COMPARE)
-    combines = [modifier for modifier in inst.modifiers if modifier in _COMBINE]
-    if len(combines) > 1:
-        out.refuse(f"`{inst.name}`")
-    target, a, b, *c = operands(out, inst, 3 + len(combines))
-    combination = "({}) " + _COMBINE[combines[0]] + " {{2}}" if combines else "{}"
-    sources = [_source(out, inst, a), _source(out, inst, b)]
-    return target, _COMPARE[word], sources, combination, [out.read(operand, BOOL) for operand in c]
+    return comparison.comparison(out, inst, _COMPARE[word], lambda operand: _source(out, inst, operand))
 
 
 def _source(out: Emitter, inst: Instruction, operand: Operand) -> Value:
@@ -109,7 +90,7 @@ def select_by_predicate(out: Emitter, inst: Instruction) -> None:
 def select_by_sign(out: Emitter, inst: Instruction) -> None:
     """d = a where c >= 0 (-0 is), else b, NaN included."""
     known(out, inst, "ftz")
-    if len(inst.types) != 2 or inst.types[0] not in _SELECTED.split() or inst.types[1] != "f32":
+    if len(inst.types) != 2 or inst.types[0] not in comparison.SELECTED or inst.types[1] != "f32":
         out.refuse(f"`{inst.name}`")
     target, a, b, c = operands(out, inst, 4)
     dtype = TYPES[inst.types[0]]

@@ -17,6 +17,8 @@ _U64 = np.dtype(np.uint64)
 @instruction("mov")
 def mov(out: Emitter, inst: Instruction) -> None:
     target, source = inst.operands
+    if TYPES[inst.type].kind == "V":
+        out.refuse(f"`{inst.name}`", "it moves 128 bits at once")
     if isinstance(target, Vector):
         _unpack(out, inst, target, source)
     elif isinstance(source, Vector):

@@ -67,6 +67,11 @@ def has_effect(opcode: str) -> bool:
     return opcode in _effects
 
 
+def known(opcode: str) -> bool:
+    """Whether there is a function for an opcode, of whatever type."""
+    return any((opcode, kind) in _table for kind in ANY)
+
+
 def opcodes() -> dict[str, tuple[str, ...]]:
     """Every opcode that has a function -> the families it is there for."""
     found: dict[str, list[str]] = {}
