@@ -39,11 +39,6 @@ class Signature:
     line: int
 
 
-def parameters(code: str) -> dict[str, list[Parameter]]:
-    """Kernel name (with its namespaces) -> parameters, in the order of the source. Of overloads, the last."""
-    return {signature.name: list(signature.parameters) for signature in kernels(code)}
-
-
 def kernels(code: str) -> list[Signature]:
     """Every `__global__` function of C++ text. Declarations without a body count if there is no definition."""
     return _Reader(code).read()

@@ -11,26 +11,31 @@ from gpukit.machine.spots import Lanewise
 
 
 class ValueChecks:
-    """The part of a wave's run that looks at results. `tracker` is there whenever these are called."""
+    """The part of a wave's run that looks at results."""
 
     L: LaneSet
     tracker: HazardTracker | None
 
+    @property
+    def _hazards(self) -> HazardTracker:
+        assert self.tracker is not None  # the calls of these checks are generated only when there is one
+        return self.tracker
+
     def check_float(self, op: Alu, result: Lanewise, operands: tuple) -> None:
         """A NaN or Inf in the result is worth a look at where it came from."""
         if not np.isfinite(result).all():
-            self.tracker.float_check(op, result, operands, self.L)  # type: ignore[union-attr]
+            self._hazards.float_check(op, result, operands, self.L)
 
     def check_accumulate(self, op: Alu, result: Lanewise, operands: tuple) -> None:
         """As check_float, and whether the accumulator (operand 0) took in what was added to it."""
         self.check_float(op, result, operands)
-        self.tracker.accumulated(op, operands[0], operands[1], result, self.L)  # type: ignore[union-attr]
+        self._hazards.accumulated(op, operands[0], operands[1], result, self.L)
 
     def check_accumulate_product(self, op: Alu, result: Lanewise, operands: tuple) -> None:
         """As check_accumulate, of a fused multiply-add to the accumulator (operand 2)."""
         self.check_float(op, result, operands)
         product = operands[0] * operands[1]
-        self.tracker.accumulated(op, operands[2], product, result, self.L)  # type: ignore[union-attr]
+        self._hazards.accumulated(op, operands[2], product, result, self.L)
 
     def check_narrow(self, op: Alu, value: Lanewise, result: Lanewise) -> None:
         """An integer about to be stored in a narrower type."""
@@ -40,10 +45,10 @@ class ValueChecks:
         if lost.any():
             lost = np.broadcast_to(lost, (self.L.n,))
             values = np.broadcast_to(np.asarray(value), (self.L.n,))
-            self.tracker.narrow(op, self.L.subset(lost), values[lost], np.asarray(result).dtype)  # type: ignore[union-attr]
+            self._hazards.narrow(op, self.L.subset(lost), values[lost], np.asarray(result).dtype)
 
     def check_int_div(self, op: Alu, divisor: Lanewise) -> None:
         """Integer division by zero: undefined on hardware."""
         zero = np.asarray(divisor == 0)
         if zero.any():
-            self.tracker.int_div(op, self.L.subset(np.broadcast_to(zero, (self.L.n,))))  # type: ignore[union-attr]
+            self._hazards.int_div(op, self.L.subset(np.broadcast_to(zero, (self.L.n,))))

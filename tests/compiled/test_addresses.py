@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 from compiled.launches import kernel, launch
 
+from gpukit import cupy
 from gpukit.errors import LaunchError
 from gpukit.machine.addresses import FIRST, AddressBook
+from gpukit.machine.memory import flat_bytes
 
 
 def test_an_array_keeps_its_address_and_no_other_gets_it():
@@ -105,3 +107,12 @@ def test_an_access_through_a_null_pointer_is_called_so():
     text = "ld.param.u64 %q1, [a0]; ld.global.b32 %r1, [%q1+400];"
     (hazard,) = launch(kernel(text, "u64", names=["x"]), 32, None).hazards
     assert hazard.kind == "oob_global_read" and "x through a null pointer" in hazard.message
+
+
+def test_an_array_of_a_subclass_is_plain_memory():
+    """What the machine reads by index must not be indexed in a subclass's way."""
+    made = cupy.arange(6, dtype=np.float32).reshape(2, 3)
+    held = flat_bytes(made)
+    assert type(held) is np.ndarray
+    held[:4] = 0, 0, 0x80, 0x3F
+    assert float(made[0, 0]) == 1

@@ -359,8 +359,8 @@ def test_parameters_of_kernels():
     [[maybe_unused]] __global__ void __attribute__((noinline)) attr(Pair<int, float>* p, unsigned long long n) {}
     __global__ void declared(float4 q);
     """
-    found = signatures.parameters(code)
-    assert found == {
+    by_name = {kernel.name: kernel for kernel in signatures.kernels(code)}
+    assert {name: list(kernel.parameters) for name, kernel in by_name.items()} == {
         "scale": [
             Parameter("x", "T*", True, False),
             Parameter("y", "const T*", True, True),
@@ -380,7 +380,6 @@ def test_parameters_of_kernels():
         "attr": [Parameter("p", "Pair<int, float>*", True, False), Parameter("n", "unsigned long long", False, False)],
         "declared": [Parameter("q", "float4", False, False)],
     }
-    by_name = {kernel.name: kernel for kernel in signatures.kernels(code)}
     assert [name for name, kernel in by_name.items() if kernel.c_name] == ["k", "late"]
     assert [name for name, kernel in by_name.items() if kernel.template] == ["scale"]
     assert code.splitlines()[by_name["scale"].line - 1].strip().startswith("__global__ void __launch_bounds__")
