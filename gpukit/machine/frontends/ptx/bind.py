@@ -12,7 +12,8 @@ from gpukit.errors import LaunchError
 from gpukit.machine.addresses import BOOK, owner_of
 from gpukit.machine.frontends.ptx import parser, syntax
 from gpukit.machine.frontends.ptx.lines import SourceMap
-from gpukit.machine.frontends.ptx.lowering import PARAMETERS, SHARED_BYTES, WORKSPACE, Lowered, function_address, lower
+from gpukit.machine.frontends.ptx.lowering import Lowered, lower
+from gpukit.machine.frontends.ptx.places import PARAMETERS, SHARED_BYTES, WORKSPACE, function_address
 from gpukit.machine.frontends.ptx.storage import spoken
 from gpukit.machine.frontends.ptx.syntax import Function, Variable
 from gpukit.machine.memory import GlobalMemory
