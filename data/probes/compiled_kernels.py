@@ -74,7 +74,7 @@ ROOT = Path(__file__).parents[2]
 Arguments = list[Any]
 
 
-# --- the folder: what to launch --------------------------------------------------------------------------------------
+# --- the folder: what to launch ------------------------------------------------------------------------------------
 
 
 def prepare(folder: Path) -> None:
@@ -159,7 +159,7 @@ def outputs_of(entry: dict, before: Arguments, after: Arguments) -> dict[str, np
     }
 
 
-# --- the GPU ---------------------------------------------------------------------------------------------------------
+# --- the GPU -------------------------------------------------------------------------------------------------------
 
 
 def gpu_launcher() -> Callable[[dict, Path, Arguments], Arguments]:
@@ -279,7 +279,7 @@ def gpu_machine() -> dict[str, str]:
     }
 
 
-# --- the CPU machine -------------------------------------------------------------------------------------------------
+# --- the CPU machine -----------------------------------------------------------------------------------------------
 
 
 def run_on_machine(folder: Path, out: Path) -> None:
@@ -335,7 +335,7 @@ def write(path: Path, result: dict) -> None:
     print(f"{path}: {len(result['launches'])} launches, {len(result.get('failed', ()))} failed")
 
 
-# --- comparing -------------------------------------------------------------------------------------------------------
+# --- comparing -----------------------------------------------------------------------------------------------------
 
 
 def compared(counters: dict[str, int]) -> dict[str, int]:
@@ -390,7 +390,8 @@ REASONS = {
     "corpus_036_warps": "ptxas finds that one of the three values loaded is not needed and drops its load",
     "corpus_086_warps": "ptxas finds that one of the four values loaded is not needed and drops its load",
     "compaction": "3 bank conflicts that the addresses do not have; not explained, the same in two runs",
-    "corpus_037_tiles": "1 bank conflict of a store that the addresses do not have; not explained, the same in two runs",
+    "corpus_037_tiles": "1 bank conflict of a store that the addresses do not have; not explained, the same in two "
+    "runs",
 }
 
 

@@ -205,7 +205,7 @@ class Writer:
     def line(self, text: str) -> None:
         self.lines.append("    " * self.indent + text)
 
-    # --- expressions -------------------------------------------------------------------------------------------------
+    # --- expressions ------------------------------------------------------------------------------------------------
 
     def expressions(self, kind: str) -> Sequence[str]:
         flavour = self.flavour
@@ -238,7 +238,7 @@ class Writer:
             return self.choice(self.variables[kind])
         return f"({self.fill(self.choice(self.expressions(kind)), depth)})"
 
-    # --- statements --------------------------------------------------------------------------------------------------
+    # --- statements -------------------------------------------------------------------------------------------------
 
     def assign(self, depth: int = 2) -> None:
         kind = self.choice(self.flavour.types)
@@ -315,7 +315,7 @@ class Writer:
         self.line("__syncthreads();")
         self.line(f"{self.choice(self.variables[kind])} = {array}[{there}];")
 
-    # --- the kernel --------------------------------------------------------------------------------------------------
+    # --- the kernel -------------------------------------------------------------------------------------------------
 
     def write(self, name: str) -> str:
         flavour = self.flavour

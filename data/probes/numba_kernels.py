@@ -97,7 +97,7 @@ def permuted(n: int) -> Any:
     return cuda.to_device(np.random.default_rng(8).permutation(n).astype(np.int32))
 
 
-# --- global memory: one element a thread -----------------------------------------------------------------------------
+# --- global memory: one element a thread ---------------------------------------------------------------------------
 
 
 @launched("copy int8, block 48", 7, 48, lambda: (ramp(300, np.int8), zeros(300, np.int8)))
@@ -322,7 +322,7 @@ def break_out(x, out, done):
     done[299 - i] = 1
 
 
-# --- global memory: shapes of blocks and arrays ----------------------------------------------------------------------
+# --- global memory: shapes of blocks and arrays --------------------------------------------------------------------
 
 
 @launched("3-D block (10, 7, 3)", (2, 2, 2), (10, 7, 3), lambda: (ramp((5, 13, 19)), zeros((5, 13, 19))))
@@ -421,7 +421,7 @@ def global_tree_divergent(data):
         stride *= 2
 
 
-# --- shared memory ---------------------------------------------------------------------------------------------------
+# --- shared memory -------------------------------------------------------------------------------------------------
 
 
 def make_shared(dtype: Any, size: int) -> Any:
@@ -637,7 +637,7 @@ def histogram(x, counts):
         cuda.atomic.add(counts, k, s[k])
 
 
-# --- what a compiler changes -----------------------------------------------------------------------------------------
+# --- what a compiler changes ---------------------------------------------------------------------------------------
 
 
 @launched("merged: one element read twice", 3, 48, lambda: (ramp(144), zeros(144)))
@@ -655,7 +655,7 @@ def sum_in_memory(x, out):
         out[i] += x[(i + k) % 144]
 
 
-# --- running and collecting ------------------------------------------------------------------------------------------
+# --- running and collecting ----------------------------------------------------------------------------------------
 
 
 def run() -> None:

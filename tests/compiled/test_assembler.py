@@ -1,5 +1,5 @@
-"""The model of what the assembler still changes: which requests it makes of loads and stores, which loops it unrolls, which
-products it adds in one step. Every expectation here was read off ptxas (data/probes/sass_agreement.py)."""
+"""The model of what the assembler still changes: which requests it makes of loads and stores, which loops it unrolls,
+which products it adds in one step. Every expectation here was read off ptxas (data/probes/sass_agreement.py)."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def uses(count: int, kind: str = "f32", register: str = "%f") -> str:
     return "".join(f"st.global.{kind} [%q0+{64 * i}], {register}{i}; " for i in range(count))
 
 
-# --- neighbouring loads ----------------------------------------------------------------------------------------------
+# --- neighbouring loads --------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,7 @@ def test_variables_lie_where_storage_puts_them():
     assert requests(loads([0, 4, 8, 12], "s"), declare=shifted) == [(16,), (), (), (4,)]
 
 
-# --- vectors and unused loads ----------------------------------------------------------------------------------------
+# --- vectors and unused loads --------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -274,7 +274,7 @@ def test_global_loads_merge_only_where_the_alignment_shows():
     assert requests("and.b64 %q1, %q0, -16;" + scalars, "global") == [(8,), ()]
 
 
-# --- stores ----------------------------------------------------------------------------------------------------------
+# --- stores --------------------------------------------------------------------------------------------------------
 
 
 def stores(offsets: list[int], base: str = "%r9") -> str:
@@ -324,7 +324,7 @@ def test_bytes_and_volatile_stores_are_left_alone():
     assert requests(body, way="st") == [(4,), (4,)]
 
 
-# --- loops -----------------------------------------------------------------------------------------------------------
+# --- loops ---------------------------------------------------------------------------------------------------------
 
 
 def loop(work: str = "", test: str = "lt.s32", step: int = 1, head: str = "") -> str:
@@ -425,7 +425,7 @@ def test_unrolling_changes_no_values(counts, shape):
     assert rounds(counts, *shape)[0] == sums(counts)
 
 
-# --- fused multiply-adds ---------------------------------------------------------------------------------------------
+# --- fused multiply-adds -------------------------------------------------------------------------------------------
 
 
 def floats(body: str, written: int = 1) -> list[str]:
@@ -486,7 +486,7 @@ def test_factors_keep_the_values_they_had_at_the_product():
     assert data[2] == once != x * x - np.float32(1)
 
 
-# --- the flow of control ---------------------------------------------------------------------------------------------
+# --- the flow of control -------------------------------------------------------------------------------------------
 
 
 def test_dominators_and_versions():

@@ -264,8 +264,8 @@ def test_numba_strided_reads(stride: int):
 @pytest.mark.parametrize(("name", "grid"), [("row_per_thread", 79), ("row_per_warp", 2500)])
 @pytest.mark.parametrize("language", ["numba", "cuda_cpp"])
 def test_sparse_products(name: str, grid: int, language: str):
-    """Irregular rows, where the source level is 1 to 18 % off: the compiled level is not. The C++ loop is unrolled, which
-    makes more requests where lanes differ in their number of turns."""
+    """Irregular rows, where the source level is 1 to 18 % off: the compiled level is not. The C++ loop is unrolled,
+    which makes more requests where lanes differ in their number of turns."""
     args, right = pareto_matrix()
     y = np.zeros(right.size, np.float32)
     if language == "numba":

@@ -128,6 +128,7 @@ class Lowering(Calls, Places):
 
     def new_frame(self, function: Function, slots: dict[str, Slots], after: int | None = None) -> Frame:
         """A fresh instance: registers, blocks for its labels, local variables, and where its pointers point."""
+        as_written = function  # copies that the assembler makes keep the line of the original
         if function.name not in self.assembled:
             for inst, fault in validity.faults(function):
                 self.out.line = self.sources.line(inst, self.out.lines, self.out.line)
@@ -150,8 +151,8 @@ class Lowering(Calls, Places):
             lambda name: self.root_of_variable(name, frame),
         )
         frame.constants = constants(function)
-        frame.running_sums = running_sums(function)
-        frame.guarded_reads = guarded_reads(function)
+        frame.running_sums = running_sums(as_written)
+        frame.guarded_reads = guarded_reads(as_written)
         return frame
 
     def body(self, frame: Frame) -> None:

@@ -13,8 +13,8 @@ import numpy as np
 from gpukit.errors import GpukitError, KernelSyntaxError, KernelTypeError, LaunchError
 from gpukit.machine.addresses import owner_of
 from gpukit.machine.frontends import cleanup
-from gpukit.machine.frontends.python import types
 from gpukit.machine.frontends.python import source as sources
+from gpukit.machine.frontends.python import types
 from gpukit.machine.frontends.python.arrays import layout_of, memory_dtype
 from gpukit.machine.frontends.python.builder import Builder, Memory
 from gpukit.machine.frontends.python.emit import Emitter

@@ -1,7 +1,8 @@
 """Products that the assembler adds in one step: mul and add without a rounding mode become one fma, rounded once.
 
-A product is contracted if all that read it are additions and subtractions of its block that may be contracted too. Of two
-products in one sum the first operand goes first, and a product that is read once before one that is read several times.
+A product is contracted if all that read it are additions and subtractions of its block that may be contracted too. Of
+two products in one sum the first operand goes first, and a product that is read once before one that is read several
+times.
 """
 
 from __future__ import annotations
@@ -64,9 +65,7 @@ class _Contraction:
                     self.reads.setdefault(name, []).append(i)
         self.fused: dict[int, tuple[int, _Use]] = {}  # sum -> (product, how it reads it)
         self.gone: set[int] = set()  # products that are a part of all that read them
-        self.uses = {
-            i: self._uses(i) for i, s in enumerate(self.body) if isinstance(s, Instruction) and _is_product(s)
-        }
+        self.uses = {i: self._uses(i) for i, s in enumerate(self.body) if isinstance(s, Instruction) and _is_product(s)}
 
     # --- which -----------------------------------------------------------------------------------------------------
 
@@ -104,7 +103,9 @@ class _Contraction:
         return statement
 
     def products_read_once(self) -> None:
-        once = {uses[0].statement: [] for uses in self.uses.values() if uses is not None and len(uses) == 1}
+        once: dict[int, list[tuple[int, int]]] = {
+            uses[0].statement: [] for uses in self.uses.values() if uses is not None and len(uses) == 1
+        }
         for product, uses in self.uses.items():
             if uses is not None and len(uses) == 1:
                 once[uses[0].statement].append((uses[0].operand, product))
@@ -122,7 +123,7 @@ class _Contraction:
             self.fused[use.statement] = product, use
         self.gone.add(product)
 
-    # --- the result --------------------------------------------------------------------------------------------------
+    # --- the result -------------------------------------------------------------------------------------------------
 
     def result(self) -> Function:
         registers = dict(self.function.registers)
@@ -172,6 +173,8 @@ class _Contraction:
     def _negative(self, inst: Instruction, value: Operand, what: str, registers: dict[str, str]):
         """A register with the opposite of a value."""
         opposite = Register(f"%opposite.{what}.{inst.type}")
-        registers[opposite.name] = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}.get(inst.type, inst.type)
+        registers[opposite.name] = {"f16": "b16", "bf16": "b16", "f16x2": "b32", "bf16x2": "b32"}.get(
+            inst.type, inst.type
+        )
         yield Instruction("neg", (inst.type,), (opposite, value), None, inst.location, inst.text_line)
         return opposite

@@ -6,6 +6,7 @@ memory space, and of which one dominates the other, find the same value.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
@@ -40,7 +41,7 @@ class Flow:
         self._position = {block: i for i, block in enumerate(self.order)}
         self._dominator = self._dominators()
 
-    # --- making it ---------------------------------------------------------------------------------------------------
+    # --- making it --------------------------------------------------------------------------------------------------
 
     def _split(self) -> list[Block]:
         starts = {0}
@@ -50,11 +51,11 @@ class Flow:
             elif statement.opcode in _ENDS:
                 starts.add(i + 1)
         bounds = [*sorted(s for s in starts if s < len(self.body)), len(self.body)]
-        return [Block(start, stop, [], []) for start, stop in zip(bounds, bounds[1:], strict=False)]
+        return [Block(start, stop, [], []) for start, stop in itertools.pairwise(bounds)]
 
     def _connect(self) -> None:
         at_label = {
-            self.body[block.start].name: b  # type: ignore[union-attr]
+            self.body[block.start].name: b
             for b, block in enumerate(self.blocks)
             if isinstance(self.body[block.start], Label)
         }
@@ -114,7 +115,7 @@ class Flow:
                     changed = True
         return found
 
-    # --- asking it ---------------------------------------------------------------------------------------------------
+    # --- asking it --------------------------------------------------------------------------------------------------
 
     def statements(self) -> Iterable[int]:
         """Statements that can be reached, dominating ones before those that they dominate."""

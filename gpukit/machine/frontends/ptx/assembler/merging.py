@@ -22,6 +22,7 @@ from gpukit.machine.frontends.ptx.syntax import (
     Vector,
 )
 
+_MERGED_SPACES = ("shared", "global")
 _WIDEST = 16  # bytes of the widest request
 _ORDERED = ("volatile", "acquire", "release", "mmio")
 # What ends the life of everything that was read: other threads may have written.
@@ -32,7 +33,7 @@ def changes_memory(inst: Instruction, space: str) -> bool:
     """Whether what was read of a space before may have changed after the instruction."""
     if inst.opcode in _SYNCHRONISING:
         return True
-    if inst.opcode == "bar" or (inst.opcode == "ld" and inst.has("acquire")):
+    if inst.opcode == "ld" and inst.has("acquire"):
         return True
     return inst.opcode in ("st", "atom", "red") and space_of(inst) in (space, "generic")
 
@@ -66,11 +67,46 @@ Requests = dict[int, tuple[Request, ...]]
 def requests(flow: Flow, values: Values) -> Requests:
     """Statement -> its requests, for the loads and stores of which the assembler makes something else."""
     found: Requests = {}
-    for space in ("shared", "global"):
-        found |= _loads(flow, values, space)
-    found |= _stores(flow, values)
+    for space in _MERGED_SPACES:
+        alignment = Alignment(flow, values, space)
+        found |= _loads(flow, values, space, alignment)
+        found |= _stores(flow, values, space, alignment)
     written = {i: (Request(0, access_bytes(_instruction(flow, i))),) for i in found}
     return {i: made for i, made in found.items() if made != written[i]}
+
+
+class Alignment:
+    """What accesses of a space show of the addresses they share: each is aligned to its own width."""
+
+    def __init__(self, flow: Flow, values: Values, space: str):
+        self.flow = flow
+        self.shown: dict[Hashable, list[tuple[int, int, int]]] = {}  # base -> (statement, zeros, offset)
+        for i in flow.statements():
+            inst = flow.body[i]
+            if isinstance(inst, Instruction) and _is_access(inst, space):
+                width = access_bytes(inst)
+                where = inst.operands[inst.opcode == "ld"]
+                assert isinstance(where, Memory)
+                place = values.place(where, i)
+                of_base = self.shown.setdefault(place.base, [])
+                of_base.append((i, (width & -width).bit_length() - 1, place.offset))
+                of_base.append((i, place.zeros, place.aligned_at))
+
+    def of(self, base: Hashable, at: int) -> tuple[int, int]:
+        """(zeros, offset): base + offset is a multiple of 2**zeros, as accesses before statement `at`, or in its block,
+        show best."""
+        best = 0, 0
+        for i, zeros, offset in self.shown.get(base, ()):
+            if zeros > best[0] and self.flow.dominates(self.flow.blocks[self.flow.block_of[i]].start, at):
+                best = zeros, offset
+        return best
+
+
+def _is_access(inst: Instruction, space: str) -> bool:
+    """Whether the instruction is an unconditional load or store of a space through an address."""
+    if inst.opcode not in ("ld", "st") or space_of(inst) != space or inst.guard is not None or inst.type not in SIZES:
+        return False
+    return isinstance(inst.operands[inst.opcode == "ld"], Memory)
 
 
 def _instruction(flow: Flow, i: int) -> Instruction:
@@ -79,14 +115,14 @@ def _instruction(flow: Flow, i: int) -> Instruction:
     return statement
 
 
-# --- loads -------------------------------------------------------------------------------------------------------------
+# --- loads ---------------------------------------------------------------------------------------------------------
 
 
-def _loads(flow: Flow, values: Values, space: str) -> Requests:
+def _loads(flow: Flow, values: Values, space: str, alignment: Alignment) -> Requests:
     """Loads of one place, or of neighbouring places, that see the same memory."""
     statements = list(flow.statements())
     instructions = {i: s for i in statements if isinstance(s := flow.body[i], Instruction)}
-    loads = [i for i, inst in instructions.items() if inst.opcode == "ld" and space_of(inst) == space and _plain(inst)]
+    loads = [i for i, inst in instructions.items() if inst.opcode == "ld" and _is_access(inst, space) and _plain(inst)]
     if not loads:
         return {}
     memory = flow.versions(i for i, inst in instructions.items() if changes_memory(inst, space))
@@ -104,12 +140,12 @@ def _loads(flow: Flow, values: Values, space: str) -> Requests:
         classes.setdefault((access.place.base, access.kind, version), []).append(access)
     found: Requests = {}
     for accesses in classes.values():
-        found |= _merged(flow, accesses)
+        found |= _merged(flow, accesses, alignment)
     return found
 
 
 def _plain(inst: Instruction) -> bool:
-    return inst.guard is None and not any(inst.has(m) for m in _ORDERED) and isinstance(inst.operands[1], Memory)
+    return not any(inst.has(modifier) for modifier in _ORDERED)
 
 
 def _elements(inst: Instruction, read: set[str]) -> tuple[Element, ...]:
@@ -157,13 +193,12 @@ def _mergeable(inst: Instruction, flow: Flow, extended: set[str]) -> bool:
     return SIZES[inst.type] == 2 == SIZES[flow.function.registers[target.name]] and target.name not in extended
 
 
-def _merged(flow: Flow, accesses: list[Access]) -> Requests:
+def _merged(flow: Flow, accesses: list[Access], alignment: Alignment) -> Requests:
     """What becomes of loads that read one version of memory; dominating ones come first in `accesses`.
 
     A request is made where the first of its elements is loaded; it serves all that this load dominates.
     """
     found: dict[int, list[Request]] = {access.statement: [] for access in accesses}
-    zeros, aligned_at = _alignment(accesses)
     size = accesses[0].elements[0].nbytes
     waiting: dict[int, list[Access]] = {}  # offset of an element from the base -> loads of it that have no request yet
     for access in accesses:
@@ -178,6 +213,7 @@ def _merged(flow: Flow, accesses: list[Access]) -> Requests:
         return {o: those for o, those in ready.items() if those}
 
     for access in accesses:
+        zeros, aligned_at = alignment.of(access.place.base, access.statement)
         for element in access.elements:
             offset = access.place.offset + element.offset
             if access not in waiting.get(offset, ()):
@@ -196,45 +232,32 @@ def _merged(flow: Flow, accesses: list[Access]) -> Requests:
     return {i: tuple(made) for i, made in found.items()}
 
 
-def _alignment(accesses: list[Access]) -> tuple[int, int]:
-    """(zeros, offset): base + offset is a multiple of 2**zeros, by the best that any of the accesses shows."""
-    best = 0, 0
-    for access in accesses:
-        place = access.place
-        if place.zeros > best[0]:
-            best = place.zeros, place.aligned_at
-        own = (access.nbytes & -access.nbytes).bit_length() - 1  # an access is aligned to its own width
-        if own > best[0]:
-            best = own, place.offset
-    return best
+# --- stores --------------------------------------------------------------------------------------------------------
 
 
-# --- stores ------------------------------------------------------------------------------------------------------------
-
-
-def _stores(flow: Flow, values: Values) -> Requests:
-    """Stores that follow each other in a block without another access to shared memory between them."""
+def _stores(flow: Flow, values: Values, space: str, alignment: Alignment) -> Requests:
+    """Stores that follow each other in a block without another access to their space between them."""
     found: Requests = {}
     for b in flow.order:
         run: list[Access] = []
         for i in range(flow.blocks[b].start, flow.blocks[b].stop):
             inst = flow.body[i]
-            if not isinstance(inst, Instruction) or not _ends_runs(inst):
+            if not isinstance(inst, Instruction) or not _ends_runs(inst, space):
                 continue
-            access = _store(inst, i, values)
-            if run and (access is None or not _continues(run, access)):
-                found |= _written(run)
+            access = _store(inst, i, values, space)
+            if run and (access is None or not _continues(run, access, alignment)):
+                found |= _written(run, alignment)
                 run = []
             if access is not None:
                 run.append(access)
-        found |= _written(run)
+        found |= _written(run, alignment)
     return found
 
 
-def _ends_runs(inst: Instruction) -> bool:
+def _ends_runs(inst: Instruction, space: str) -> bool:
     """Whether a store after the instruction cannot be made together with one before it, were it no store itself."""
     if inst.opcode in ("ld", "st", "atom", "red"):
-        return space_of(inst) in ("shared", "generic")
+        return space_of(inst) in (space, "generic")
     return inst.opcode in _SYNCHRONISING or _has_slow_path(inst)
 
 
@@ -248,13 +271,12 @@ def _has_slow_path(inst: Instruction) -> bool:
     return False
 
 
-def _store(inst: Instruction, i: int, values: Values) -> Access | None:
+def _store(inst: Instruction, i: int, values: Values, space: str) -> Access | None:
     """A store that may be merged, None if the instruction is none."""
-    if inst.opcode != "st" or space_of(inst) != "shared" or inst.guard is not None or SIZES[inst.type] == 1:
+    if inst.opcode != "st" or not _is_access(inst, space) or not _plain(inst) or SIZES[inst.type] == 1:
         return None
     where = inst.operands[0]
-    if any(inst.has(m) for m in _ORDERED) or not isinstance(where, Memory):
-        return None
+    assert isinstance(where, Memory)
     whole = access_bytes(inst)
     return Access(i, values.place(where, i), (Element(0, whole, True),), ("size", whole, SIZES[inst.type]))
 
@@ -269,20 +291,22 @@ def _window(access: Access, zeros: int, aligned_at: int) -> tuple[int, int]:
     return access.place.offset - (access.place.offset - aligned_at) % width, units
 
 
-def _continues(run: list[Access], access: Access) -> bool:
+def _continues(run: list[Access], access: Access, alignment: Alignment) -> bool:
     """Whether a store goes into the window of the stores before it, to a place that is still free."""
     first = run[0]
-    if (access.place.base, access.kind) != (first.place.base, first.kind) or access.place.offset in [other.place.offset for other in run]:
+    if (access.place.base, access.kind) != (first.place.base, first.kind) or access.place.offset in [
+        other.place.offset for other in run
+    ]:
         return False
-    zeros, aligned_at = _alignment([*run, access])
+    zeros, aligned_at = alignment.of(access.place.base, access.statement)
     return _window(access, zeros, aligned_at) == _window(first, zeros, aligned_at)
 
 
-def _written(run: list[Access]) -> Requests:
+def _written(run: list[Access], alignment: Alignment) -> Requests:
     """The requests of the stores into one window: all four at once, or halves of which both parts are there."""
     if not run:
         return {}
-    zeros, aligned_at = _alignment(run)
+    zeros, aligned_at = alignment.of(run[0].place.base, run[0].statement)
     start, units = _window(run[0], zeros, aligned_at)
     size = run[0].nbytes
     by_unit = {(access.place.offset - start) // size: access for access in run}

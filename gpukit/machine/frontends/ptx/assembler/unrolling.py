@@ -1,8 +1,8 @@
 """Loops that the assembler unrolls: four rounds at a time, then two, then one.
 
-Lanes that make different numbers of rounds then share fewer of them: with 5 and 7 rounds a warp loads 4 + 2 + 1 times, not
-7; with 3 and 4 rounds 4 + 2 + 1 times, not 4. Which loops it takes, and how it counts their instructions, is read off
-ptxas.
+Lanes that make different numbers of rounds then share fewer of them: with 5 and 7 rounds a warp loads 4 + 2 + 1 times,
+not 7; with 3 and 4 rounds 4 + 2 + 1 times, not 4. Which loops it takes, and how it counts their instructions, is read
+off ptxas.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def unroll(function: Function) -> Function:
     return replace(function, body=body, registers=registers)
 
 
-# --- finding loops -----------------------------------------------------------------------------------------------------
+# --- finding loops -------------------------------------------------------------------------------------------------
 
 
 def _loops(function: Function) -> Iterator[Loop]:
@@ -125,7 +125,9 @@ def _counted(flow: Flow, start: int, stop: int, branch: Instruction) -> Loop | N
     test = flow.body[tests[0]]
     assert isinstance(test, Instruction)
     match test:
-        case Instruction("setp", (comparison, ("s32" | "u32" | "s64" | "u64") as kind), (Register(), left, right), None):
+        case Instruction(
+            "setp", (comparison, ("s32" | "u32" | "s64" | "u64") as kind), (Register(), left, right), None
+        ):
             pass
         case _:
             return None
@@ -159,7 +161,7 @@ def _constant_rounds(flow: Flow, start: int, stop: int, counter: str, bound: Ope
     return isinstance(bound, Integer) and len(before) == 1 and constant
 
 
-# --- which loops -------------------------------------------------------------------------------------------------------
+# --- which loops ---------------------------------------------------------------------------------------------------
 
 
 def _worthwhile(function: Function, loop: Loop) -> bool:
@@ -231,7 +233,8 @@ class _Weights:
 
 def _given(function: Function) -> set[str]:
     """Registers that hold nothing but a parameter or its copy: as an address they must be moved first."""
-    computed, copied = set(), set()
+    computed: set[str] = set()
+    copied: set[str] = set()
     for statement in function.body or ():
         if isinstance(statement, Instruction):
             parameter = statement.opcode == "ld" and space_of(statement) == "param"
@@ -248,7 +251,7 @@ def _atomic(inst: Instruction) -> int:
     return 11 if one_word else 2  # lanes that meet are added up first
 
 
-# --- unrolling ---------------------------------------------------------------------------------------------------------
+# --- unrolling -----------------------------------------------------------------------------------------------------
 
 
 class _Unrolled:
@@ -295,7 +298,11 @@ class _Unrolled:
             # Unless the counter is on its way to the bound, one round at a time.
             made += [*self._ahead("gt" if self.loop.step > 0 else "lt"), self._goto(single, (self.more, True))]
         elif unsigned:
-            made += [*self._again(), self._make("mov.pred", self.fresh, self.more), self._goto(main_test := self._label("start"), (self.more, False))]
+            made += [
+                *self._again(),
+                self._make("mov.pred", self.fresh, self.more),
+                self._goto(main_test := self._label("start"), (self.more, False)),
+            ]
             made += [*self._round(), main_test]
         if test == "ne" or not unsigned:
             made.append(self._make("setp.eq.s32", self.fresh, Integer(0), Integer(0)))
@@ -303,8 +310,19 @@ class _Unrolled:
         for _ in range(ROUNDS):
             made += self._round()
         made += [self._begun(), *self._at_least(ROUNDS), self._goto(main, (self.more, False)), two]
-        made += [*self._at_least(2), self._goto(one, (self.more, True)), *self._round(), *self._round(), self._begun(), one]
-        made += [*self._again(), self._make("or.pred", self.more, self.more, self.fresh), self._goto(done, (self.more, True))]
+        made += [
+            *self._at_least(2),
+            self._goto(one, (self.more, True)),
+            *self._round(),
+            *self._round(),
+            self._begun(),
+            one,
+        ]
+        made += [
+            *self._again(),
+            self._make("or.pred", self.more, self.more, self.fresh),
+            self._goto(done, (self.more, True)),
+        ]
         if test == "ne":
             made += [single, *self._round(), *self._again(), self._goto(single, (self.more, False))]
         else:
@@ -334,7 +352,11 @@ class _Unrolled:
 
     def _again(self) -> list[Instruction]:
         """more = whether there is another round."""
-        return [self._make(f"setp.{self.loop.test}.{self.loop.kind}", self.more, Register(self.loop.counter), self.loop.bound)]
+        return [
+            self._make(
+                f"setp.{self.loop.test}.{self.loop.kind}", self.more, Register(self.loop.counter), self.loop.bound
+            )
+        ]
 
     def _ahead(self, compare: str) -> list[Instruction]:
         """more = bound `compare` counter."""
@@ -356,4 +378,7 @@ class _Unrolled:
 
     def _copied(self, test: list[Instruction]) -> list[Instruction]:
         left = self._register("left", "pred")
-        return [replace(test[0], operands=(left, *test[0].operands[1:])), self._make("and.pred", self.more, self.more, left)]
+        return [
+            replace(test[0], operands=(left, *test[0].operands[1:])),
+            self._make("and.pred", self.more, self.more, left),
+        ]

@@ -1,7 +1,7 @@
 """What is known of the addresses that a PTX function computes: which are equal up to a constant, and how aligned.
 
-An address is a sum of terms (a value times a constant) and a constant. Two addresses with the same terms differ by their
-constants alone. How many of the low bits of a value are zero is known from shifts, multiplications and masks.
+An address is a sum of terms (a value times a constant) and a constant. Two addresses with the same terms differ by
+their constants alone. How many of the low bits of a value are zero is known from shifts, multiplications and masks.
 """
 
 from __future__ import annotations
@@ -29,12 +29,73 @@ EXACT = 64  # zero bits of zero: the value is known altogether
 
 # Opcodes whose result depends on their operands alone.
 _PURE = frozenset(
-    ["mov", "add", "sub", "mul", "mad", "and", "or", "xor", "not", "neg", "shl", "shr", "cvt", "cvta", "selp", "setp", "bfe", "bfi", "min", "max", "abs", "rem", "div", "prmt", "lop3", "mul24", "mad24", "sad", "popc", "clz", "brev", "shf", "slct", "sin", "cos", "ex2", "lg2", "rcp", "sqrt", "rsqrt", "fma"]
+    [
+        "mov",
+        "add",
+        "sub",
+        "mul",
+        "mad",
+        "and",
+        "or",
+        "xor",
+        "not",
+        "neg",
+        "shl",
+        "shr",
+        "cvt",
+        "cvta",
+        "selp",
+        "setp",
+        "bfe",
+        "bfi",
+        "min",
+        "max",
+        "abs",
+        "rem",
+        "div",
+        "prmt",
+        "lop3",
+        "mul24",
+        "mad24",
+        "sad",
+        "popc",
+        "clz",
+        "brev",
+        "shf",
+        "slct",
+        "sin",
+        "cos",
+        "ex2",
+        "lg2",
+        "rcp",
+        "sqrt",
+        "rsqrt",
+        "fma",
+    ]
 )
 _CHANGING_SPECIALS = ("%clock", "%globaltimer")
 # Opcodes whose first operand is read, not written.
 _NO_RESULT = frozenset(
-    ["st", "red", "bra", "brx", "bar", "barrier", "ret", "exit", "trap", "call", "fence", "membar", "prefetch", "prefetchu", "cp", "nanosleep", "brkpt", "discard"]
+    [
+        "st",
+        "red",
+        "bra",
+        "brx",
+        "bar",
+        "barrier",
+        "ret",
+        "exit",
+        "trap",
+        "call",
+        "fence",
+        "membar",
+        "prefetch",
+        "prefetchu",
+        "cp",
+        "nanosleep",
+        "brkpt",
+        "discard",
+    ]
 )
 
 
@@ -132,7 +193,7 @@ class Values:
                 for name in targets(statement):
                     self._at(name, i)
 
-    # --- places --------------------------------------------------------------------------------------------------------
+    # --- places -----------------------------------------------------------------------------------------------------
 
     def place(self, memory: Memory, at: int) -> Place:
         """Where the access of statement `at` through `memory` goes."""
@@ -149,7 +210,7 @@ class Values:
         # base register - constant is a multiple of 2**zeros, and base + whole.constant is the register
         return Place(whole.terms, offset, zeros, whole.constant - constant)
 
-    # --- sums of terms -------------------------------------------------------------------------------------------------
+    # --- sums of terms ----------------------------------------------------------------------------------------------
 
     def version(self, name: str, at: int) -> Version:
         """Which write of a register statement `at` sees."""
@@ -188,7 +249,9 @@ class Values:
         if inst.guard is not None or inst.opcode not in _PURE or not isinstance(inst.operands[0], Register):
             return own
         rest = inst.operands[1:]
-        integer = inst.type[:1] in ("s", "u", "b") and not inst.has("wide") and not inst.has("hi") and not inst.has("sat")
+        integer = (
+            inst.type[:1] in ("s", "u", "b") and not inst.has("wide") and not inst.has("hi") and not inst.has("sat")
+        )
         values = [self._operand(operand, version) for operand in rest]
         match inst.opcode, values:
             case "mov" | "cvta", [Sum() as value]:
@@ -201,9 +264,10 @@ class Values:
                 return _scaled(a, 1 << min(shift, 63))
             case ("mul", [Sum() as a, Sum((), factor)]) | ("mul", [Sum((), factor), Sum() as a]) if integer:
                 return _scaled(a, factor)
-            case ("mad", [Sum() as a, Sum((), factor), Sum() as b]) | ("mad", [Sum((), factor), Sum() as a, Sum() as b]) if (
-                integer
-            ):
+            case ("mad", [Sum() as a, Sum((), factor), Sum() as b]) | (
+                "mad",
+                [Sum((), factor), Sum() as a, Sum() as b],
+            ) if integer:
                 return _added(_scaled(a, factor), b, 1)
         if any(value is None for value in values):
             return own
@@ -231,7 +295,7 @@ class Values:
             return Sum(shared.terms, self.shared[symbol.name] + symbol.offset)
         return Sum(self._one((symbol.name,)).terms, symbol.offset)
 
-    # --- alignment -----------------------------------------------------------------------------------------------------
+    # --- alignment --------------------------------------------------------------------------------------------------
 
     def _symbol_alignment(self, symbol: Symbol) -> tuple[int, int]:
         return (EXACT, self.shared[symbol.name] + symbol.offset) if symbol.name in self.shared else (0, 0)

@@ -36,9 +36,9 @@ def add_subtract_multiply(out: Emitter, inst: Instruction) -> None:
     dtype = _arithmetic_type(out, inst)
     target, a, b = operands(out, inst, 3)
     check, accumulator = "float", out.running_sums.get(inst.text_line)
-    if accumulator is not None:
+    if accumulator in (a, b):
         check = "accumulate"  # which wants the accumulator first
-        if a != accumulator:
+        if inst.opcode == "add" and a != accumulator:
             a, b = b, a
     code = _SUMS_AND_PRODUCTS[inst.opcode](dtype, rounding_mode(out, inst))
     compute(out, inst, code, target, a, b, check=check)
@@ -48,7 +48,7 @@ def add_subtract_multiply(out: Emitter, inst: Instruction) -> None:
 def multiply_add(out: Emitter, inst: Instruction) -> None:
     dtype = _arithmetic_type(out, inst)
     target, a, b, c = operands(out, inst, 4)
-    check = "accumulate_product" if inst.text_line in out.running_sums else "float"
+    check = "accumulate_product" if out.running_sums.get(inst.text_line) == c else "float"
     compute(out, inst, rounding.fma(dtype, rounding_mode(out, inst)), target, a, b, c, check=check)
 
 

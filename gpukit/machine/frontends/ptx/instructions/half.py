@@ -134,18 +134,20 @@ def _comparing(half: Half, name: str, ftz: bool) -> Callable:
 @instruction("add", "sub", "mul", families=(HALF,))
 def arithmetic(out: Emitter, inst: Instruction) -> None:
     accumulator = out.running_sums.get(inst.text_line)
-    if accumulator is None:
+    if accumulator not in inst.operands[1:]:
         _elementwise(out, inst, 2, "rn", "ftz", "sat", check="float")
         return
     target, a, b = inst.operands
-    if a != accumulator:  # the check wants the accumulator first; halves are added in any order
+    if (
+        inst.opcode == "add" and a != accumulator
+    ):  # the check wants the accumulator first; halves are added in any order
         inst = replace(inst, operands=(target, b, a))
     _elementwise(out, inst, 2, "rn", "ftz", "sat", check="accumulate")
 
 
 @instruction("fma", families=(HALF,))
 def fused_multiply_add(out: Emitter, inst: Instruction) -> None:
-    check = "accumulate_product" if inst.text_line in out.running_sums else "float"
+    check = "accumulate_product" if out.running_sums.get(inst.text_line) == inst.operands[-1] else "float"
     _elementwise(out, inst, 3, "rn", "ftz", "sat", "relu", check=check)
 
 

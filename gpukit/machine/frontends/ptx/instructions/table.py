@@ -50,8 +50,8 @@ _REFUSED = {
     ),
     **dict.fromkeys(("mapa", "getctarank", "clusterlaunchcontrol"), "it belongs to thread block clusters"),
     **dict.fromkeys(("tensormap", "multimem"), "it belongs to asynchronous copies"),
-    "mbarrier": "it belongs to asynchronous barriers; with the option -arch=compute_75 the compiler makes cuda::barrier "
-    "and cuda::pipeline of plain atomics, which run here",
+    "mbarrier": "it belongs to asynchronous barriers; with the option -arch=compute_75 the compiler makes "
+    "cuda::barrier and cuda::pipeline of plain atomics, which run here",
     **dict.fromkeys(("tex", "tld4", "txq", "suld", "sust", "sured", "suq"), "it belongs to textures and surfaces"),
     **dict.fromkeys(("alloca", "stacksave", "stackrestore"), "it makes a stack of variable size"),
 }
