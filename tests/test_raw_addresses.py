@@ -43,6 +43,7 @@ from gpukit.machine.program import (
     Special,
     Store,
     WarpSync,
+    Whereabouts,
 )
 
 I64, F32, U32 = np.dtype(np.int64), np.dtype(np.float32), np.dtype(np.uint32)
@@ -64,7 +65,7 @@ class Sketch:
         self.pointers: list[int] = []
         self.bases: list[int | None] = []  # of the arrays, where the memory is not to choose them
         self.others: list[np.ndarray] = []
-        self.former: list[tuple[int, int, str]] = []
+        self.former: list[Whereabouts] = []
 
     def register(self, dtype: np.dtype = I64) -> int:
         self.registers.append(Register("", dtype))
@@ -1013,7 +1014,7 @@ def test_a_pointer_to_an_array_that_is_gone():
     sketch = Sketch()
     sketch.pointer(np.zeros(4))
     gone = 2 * GLOBAL_BASE
-    sketch.former = [(gone, 64, "data")]
+    sketch.former = [Whereabouts(gone, 64, "data")]
     sketch.emit(Load((sketch.register(),), Address(const(gone + 8)), GLOBAL, I64, 0))
     assert sketch.run(32)[1] == [("oob_global_read", 32)]
     assert "reads data, an array that no longer exists" in sketch.hazards[0].message

@@ -10,25 +10,15 @@ from __future__ import annotations
 import bisect
 import weakref
 from collections import deque
-from dataclasses import dataclass
 
 import numpy as np
 
 from gpukit.machine.memory import ALIGNMENT
-from gpukit.machine.program import GLOBAL_BASE
+from gpukit.machine.program import GLOBAL_BASE, Whereabouts
 
 # Above what single launches hand out.
 FIRST = GLOBAL_BASE << 1
 _REMEMBERED = 4096  # arrays that are gone, for messages
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an array lies. `name` is what the kernel that first saw it calls it."""
-
-    base: int
-    nbytes: int
-    name: str
 
 
 class AddressBook:
@@ -36,29 +26,29 @@ class AddressBook:
 
     def __init__(self) -> None:
         self._next = FIRST
-        self._places: dict[int, tuple[Place, weakref.ref[np.ndarray]]] = {}  # id of the owner -> its place
+        self._places: dict[int, tuple[Whereabouts, weakref.ref[np.ndarray]]] = {}  # id of the owner -> its place
         self._bases: list[int] = []  # of the living, ascending: an address is never given twice
         self._owners: list[int] = []  # their ids, in the same order
-        self.former: deque[Place] = deque(maxlen=_REMEMBERED)
+        self.former: deque[Whereabouts] = deque(maxlen=_REMEMBERED)
 
     def address(self, array: np.ndarray, name: str) -> int:
         """The address of the first byte of an array."""
         owner = owner_of(array)
         found = self._places.get(id(owner))
         if found is None:
-            place = Place(self._next, owner.nbytes, name)
+            place = Whereabouts(self._next, owner.nbytes, name)
             self._next += -(-max(1, owner.nbytes) // ALIGNMENT) * ALIGNMENT + ALIGNMENT
             self._places[id(owner)] = found = place, weakref.ref(owner)
             self._bases.append(place.base)
             self._owners.append(id(owner))
             weakref.finalize(owner, self._forget, id(owner))
-        return found[0].base + _start(array) - _start(owner)
+        return found[0].base + first_byte(array) - first_byte(owner)
 
-    def living(self) -> list[tuple[Place, np.ndarray]]:
+    def living(self) -> list[tuple[Whereabouts, np.ndarray]]:
         """Every array that has an address and still exists."""
         return [(place, owner) for place, there in self._places.values() if (owner := there()) is not None]
 
-    def find(self, address: int) -> tuple[Place, np.ndarray] | None:
+    def find(self, address: int) -> tuple[Whereabouts, np.ndarray] | None:
         """The array that an address lies in, if it still exists."""
         number = bisect.bisect_right(self._bases, address) - 1
         if number < 0:
@@ -84,7 +74,8 @@ def owner_of(array: np.ndarray) -> np.ndarray:
     return owner
 
 
-def _start(array: np.ndarray) -> int:
+def first_byte(array: np.ndarray) -> int:
+    """The host's address of the first byte of an array."""
     return int(array.__array_interface__["data"][0])
 
 

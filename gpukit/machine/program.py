@@ -14,7 +14,7 @@ global allocations from `GLOBAL_BASE` up. Nothing here knows Python or PTX.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -390,13 +390,22 @@ class Allocation:
         return self.data.size
 
 
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Where an array lies, or lay. `name` is what the kernel that first saw it calls it."""
+
+    base: int
+    nbytes: int
+    name: str
+
+
 @dataclass
 class Launch:
     """A program with everything one launch adds. `registers`: initial (uniform) values by register number;
     `allocations`: one per root of space global (None for the others), in the order of Program.roots.
 
-    `others`: memory that no root names but a pointer found in memory may reach. `former`: (base, bytes, name) of arrays
-    that a pointer may still point to though they are gone; nothing else has their addresses.
+    `others`: memory that no root names but a pointer found in memory may reach. `former`: arrays that a
+    pointer may still point to though they are gone; nothing else has their addresses.
     """
 
     program: Program
@@ -407,4 +416,4 @@ class Launch:
     shared_bytes: int = 0
     arguments: list[dict] = field(default_factory=list)  # name, dtype, shape of each argument, for the report
     others: list[Allocation] = field(default_factory=list)
-    former: list[tuple[int, int, str]] = field(default_factory=list)
+    former: Sequence[Whereabouts] = ()

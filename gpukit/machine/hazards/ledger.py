@@ -232,7 +232,7 @@ class Names:
 
     def former(self, address: int) -> str | None:
         """The array that was at an address in an earlier launch and is gone."""
-        return next((name for base, nbytes, name in self.launch.former if base <= address < base + nbytes), None)
+        return next((p.name for p in self.launch.former if p.base <= address < p.base + p.nbytes), None)
 
     def _of_root(self, op: object, number: int) -> Stretch:
         root = self.program.roots[number]

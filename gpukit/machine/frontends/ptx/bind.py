@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 
 from gpukit.errors import LaunchError
-from gpukit.machine.addresses import BOOK, owner_of
+from gpukit.machine.addresses import BOOK, first_byte, owner_of
 from gpukit.machine.frontends.ptx import parser, syntax
 from gpukit.machine.frontends.ptx.lines import SourceMap
 from gpukit.machine.frontends.ptx.lowering import Lowered, lower
 from gpukit.machine.frontends.ptx.places import PARAMETERS, SHARED_BYTES, WORKSPACE, function_address
 from gpukit.machine.frontends.ptx.storage import spoken
 from gpukit.machine.frontends.ptx.syntax import Function, Variable
-from gpukit.machine.memory import GlobalMemory
+from gpukit.machine.memory import GlobalMemory, flat_bytes
 from gpukit.machine.program import SHARED, Allocation, Launch
 
 _WORKSPACE_BYTES = 64
@@ -42,7 +42,7 @@ def load(
 class Module:
     """A PTX module with the memory of its variables, which lives as long as the module does.
 
-    `parsed` is the tree, `functions` the names of its kernels.
+    `parsed` is the tree, `kernels` the names of its kernels.
     """
 
     def __init__(self, text: str, file: str, sources: Mapping[str, str], libraries: Sequence[str] = ()):
@@ -53,7 +53,6 @@ class Module:
             self.link(parser.parse(library, "a library"))
         self.sources = {path: content.splitlines() for path, content in sources.items()}
         self._memory: dict[str, np.ndarray] = {}
-        self._initialised = False
 
     def link(self, library: syntax.Module) -> None:
         """Take the functions and variables of another module that this one does not define. They have no lines of
@@ -218,7 +217,7 @@ class _Binder:
         launch = Launch(program, grid, block, registers, allocations, shared_bytes, list(described))
         if lowered.follows_pointers:
             launch.others = self.others()
-            launch.former = [(place.base, place.nbytes, place.name) for place in BOOK.former]
+            launch.former = BOOK.former
         return launch
 
     def value(self, position: int, parameter: Variable, argument: Any) -> bytes:
@@ -254,7 +253,7 @@ class _Binder:
             whole = owner
         root = argument.view if whole is None else whole
         address = BOOK.address(argument.view, name)
-        base = address + _start(root) - _start(argument.view)
+        base = address + first_byte(root) - first_byte(argument.view)
         allocation = self.memory.allocate(argument.view, owner=whole, name=name, base=base)
         self.pointers[position] = allocation
         return self.memory.address_of(argument.view, allocation).to_bytes(8, "little")
@@ -276,9 +275,12 @@ class _Binder:
 
     def others(self) -> list[Allocation]:
         """Arrays of earlier launches that still exist: a pointer in memory may lead to them."""
-        mine = {id(a) for a in self.memory.allocations}
-        made = [self.memory.allocate(owner, name=place.name, base=place.base) for place, owner in BOOK.living()]
-        return [allocation for allocation in made if id(allocation) not in mine]
+        mine = [(a.base, a.base + a.nbytes) for a in self.memory.allocations]
+        return [
+            Allocation(place.name, place.base, flat_bytes(owner), owner.shape, owner.dtype, not owner.flags.writeable)
+            for place, owner in BOOK.living()
+            if not any(low <= place.base and place.base + place.nbytes <= high for low, high in mine)
+        ]
 
     def nothing(self, position: int) -> Allocation:
         """What a null pointer, or a number given for a pointer, may reach."""
@@ -309,7 +311,3 @@ class _Binder:
             data.extend(value)
         block = np.frombuffer(bytes(data), np.uint8)
         return offsets, self.memory.allocate(block, name="the parameters")
-
-
-def _start(array: np.ndarray) -> int:
-    return int(array.__array_interface__["data"][0])
