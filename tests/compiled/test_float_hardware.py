@@ -78,8 +78,7 @@ def beyond_tolerance(instruction: str, found: np.ndarray, expected: np.ndarray) 
     absolute = np.abs(found.astype(float) - expected.astype(float))
     relative = absolute / np.abs(expected.astype(float))
     if name in ("sin", "cos"):
-        limit = np.where(np.abs(operand) <= 2 * np.pi, 2.0**-20.5, 2.0**-14.7)
-        return (absolute > 2 * limit) & (np.abs(operand) <= 100 * np.pi)
+        return absolute > 4e-7  # PTX allows more, and for large angles anything
     if name == "lg2":
         return np.where((operand > 0.5) & (operand < 2), absolute, relative) > 2.0**-21
     if name == "tanh":

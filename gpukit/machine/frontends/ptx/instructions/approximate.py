@@ -10,7 +10,9 @@ ex2, by 1 in rcp, sqrt and rsqrt):
     rsqrt.approx                    2**-22.9, relative
     ex2.approx                      2 units in the last place
     lg2.approx                      2**-22, absolute in (0.5, 2) and relative elsewhere
-    sin.approx cos.approx           2**-20.5 absolute in [-2 pi, 2 pi], 2**-14.7 in [-100 pi, 100 pi], none beyond
+    sin.approx cos.approx           2**-20.5 absolute in [-2 pi, 2 pi], 2**-14.7 in [-100 pi, 100 pi], none beyond;
+                                    the operand is first scaled to turns, as hardware does, so that results stay within
+                                    4e-7 of an H200's however large the operand
     tanh.approx                     2**-11, relative
 
 rcp.approx.ftz.f64 and rsqrt.approx.ftz.f64 use and give only the upper 32 bits of a double. div.approx.f32 is a * (1/b)
@@ -40,9 +42,19 @@ _fma = rounding.fma(F64)
 _LARGE_DIVISOR = np.float32(2.0**126)
 
 
+_TURNS = F32.type(1 / (2 * np.pi))
+
+
 def through_double(function: Callable) -> Callable:
     """A function of float64 for float32: the result rounded twice is the correct one in all but a few lanes."""
     return lambda x: function(x.astype(F64)).astype(F32)
+
+
+def of_turns(function: Callable) -> Callable:
+    """A function of an angle, which is scaled to turns in float32, rounded toward zero: for large angles this is what
+    is left of their precision on a GPU."""
+    scaled = rounding.multiply(F32, "rz")
+    return lambda x: function(2 * np.pi * np.fmod(scaled(x, _TURNS).astype(F64), 1.0)).astype(F32)
 
 
 def reciprocal(x):
@@ -88,7 +100,13 @@ def upper_word(function: Callable) -> Callable:
 
 
 _QUOTIENTS_AND_ROOTS: dict[str, Callable] = {"div": quotient_by_reciprocal, "rcp": reciprocal, "sqrt": np.sqrt}
-_FUNCTIONS: dict[str, Callable] = {"ex2": np.exp2, "lg2": np.log2, "sin": np.sin, "cos": np.cos, "tanh": np.tanh}
+_FUNCTIONS: dict[str, Callable] = {
+    "ex2": through_double(np.exp2),
+    "lg2": through_double(np.log2),
+    "sin": of_turns(np.sin),
+    "cos": of_turns(np.cos),
+    "tanh": through_double(np.tanh),
+}
 
 
 def divide_or_take_root(out: Emitter, inst: Instruction) -> None:
@@ -121,4 +139,4 @@ def take_function(out: Emitter, inst: Instruction) -> None:
     expect(out, inst, "f32", "approx", *(("ftz",) if inst.opcode != "tanh" else ()))
     target, a = operands(out, inst, 2)
     check = "float" if inst.opcode == "lg2" else None
-    compute(out, inst, through_double(_FUNCTIONS[inst.opcode]), target, a, check=check)
+    compute(out, inst, _FUNCTIONS[inst.opcode], target, a, check=check)
