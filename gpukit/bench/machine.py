@@ -24,6 +24,7 @@ import numpy as np
 
 import gpukit
 from gpukit import cuda
+from gpukit.bench import compiled
 from gpukit.errors import GpukitError
 from gpukit.kernels import reduction, spmv
 
@@ -148,7 +149,7 @@ def provenance(command: str) -> dict[str, Any]:
     from importlib.metadata import PackageNotFoundError, version
 
     packages = {}
-    for package in ("numpy", "numba", "numba-cuda"):
+    for package in ("numpy", "numba", "numba-cuda", "nvidia-cuda-nvrtc"):
         try:
             packages[package] = version(package)
         except PackageNotFoundError:
@@ -210,6 +211,9 @@ def measure(quick: bool = False, say: Callable[[str], None] = lambda text: None)
     )
     say("20,000 rows, one of 2,000 non-zeros")
     result["one_long_row"] = _time(spmv.row_per_thread, _one_long_row, False)
+    reason = compiled.missing()
+    say("CUDA C++ at the compiled level" + (f": left out ({reason})" if reason else ""))
+    result["compiled_level"] = {"missing": reason} if reason else compiled.measure(quick)
     return result
 
 
@@ -259,3 +263,13 @@ def show(result: dict[str, Any], console: Console) -> None:
     few.add_row("20,000 rows, one of 2,000 non-zeros", f"{result['one_long_row']['median_s']:.3f}")
     console.print()
     console.print(few)
+
+    if "missing" not in result["compiled_level"]:
+        compiled_level = table("CUDA C++, compiled level", "counters", "peak memory", "with hazards", "peak memory")
+        for name, timing in result["compiled_level"].items():
+            cells = []
+            for key in ("counters", "hazards"):
+                cells += [f"{timing[key]['seconds']:.3f} s", f"{timing[key]['peak_bytes'] / MIB:,.0f} MiB"]
+            compiled_level.add_row(name.replace("_", " "), *cells)
+        console.print()
+        console.print(compiled_level)

@@ -65,6 +65,7 @@ _SMALL = {
     "cstring": _in_std("memcpy", "memset", "size_t"),
     "ctime": _in_std("clock", "clock_t"),
     "cassert": "",  # NVRTC has assert
+    "nvcc_includes.h": "#include <cmath>\n#include <climits>\n#include <cstdlib>\ntypedef unsigned int uint;\n",
     "cupy/complex.cuh": "#include <cuda/std/complex>\nusing cuda::std::complex;\n",
     "thrust/complex.h": "#include <cuda/std/complex>\nnamespace thrust { using namespace cuda::std; }\n",
 }

@@ -166,7 +166,7 @@ class HostCode:
         texts = [token.text for token in items]
         rejected = (
             is_function
-            and "friend" not in head
+            and not head & {"friend", "typedef", "using"}
             and texts[-3:-1] not in (["=", "default"], ["=", "delete"])
             and not any(_may_be_macro(text) for text in texts[: texts.index("(")])
         )

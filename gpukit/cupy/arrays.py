@@ -14,6 +14,7 @@ import numpy as np
 
 from gpukit.cuda.devicearray import POISON_BYTE
 from gpukit.errors import KernelTypeError
+from gpukit.raw.arguments import address_of
 
 
 class CupyTypeError(KernelTypeError, TypeError):
@@ -34,7 +35,8 @@ class MemoryPointer:
 
     @property
     def ptr(self) -> Address:
-        address = Address(self.__gpukit_array__.__array_interface__["data"][0])
+        array = self.__gpukit_array__
+        address = Address(address_of(array))
         address.__gpukit_array__ = self.__gpukit_array__
         return address
 

@@ -14,7 +14,7 @@ import numpy as np
 from gpukit.cpp import dtypes
 from gpukit.cpp.signatures import Parameter
 from gpukit.errors import LaunchError
-from gpukit.machine.addresses import owner_of
+from gpukit.machine.addresses import BOOK, owner_of
 from gpukit.machine.frontends import ptx
 from gpukit.machine.frontends.arguments import as_numpy
 from gpukit.machine.frontends.ptx.syntax import TYPES, Variable
@@ -54,6 +54,11 @@ def fit(
     return given, described
 
 
+def address_of(array: np.ndarray) -> int:
+    """The address that kernels know an array by, as a number that may be passed or stored in its place. 0 if empty."""
+    return BOOK.address(array, "an array") if array.size else 0
+
+
 class _Argument:
     """One parameter, and what is passed for it."""
 
@@ -90,13 +95,22 @@ class _Argument:
         if value is None:
             return None
         if array is None:
+            if (
+                isinstance(value, int | np.integer)
+                and not isinstance(value, bool)
+                and BOOK.find(int(value)) is not None
+            ):
+                return np.uint64(int(value))  # an address that device code, or `array.data.ptr`, gave
             self._refuse(f"is {_what(value)}", "pass an array" + (" itself" * isinstance(value, int)))
         self._check_elements(array)
         outside = array is not value or not array.flags.forc
         return ptx.Array(array, owner_of(array) if outside else None)
 
     def _check_elements(self, array: np.ndarray) -> None:
-        """Elements of another size than those the kernel reads are a mistake, but bytes may be taken for anything."""
+        """Elements of another size or kind than those the kernel reads are a mistake, but bytes may be taken for
+        anything."""
+        if not array.dtype.isnative:
+            self._refuse(f"has foreign byte order ({array.dtype.str})", "use array.astype(dtype.newbyteorder('='))")
         pointed = dtypes.element(self.parameter.type)
         if pointed is None or array.dtype.fields is not None or array.dtype.itemsize == 1:
             return
@@ -106,6 +120,10 @@ class _Argument:
         same = have == dtype.itemsize or pairs
         if not same and dtype.itemsize != 1:
             self._refuse(f"is an array of {array.dtype}", f"pass one of {dtype}")
+        plain = dtypes.scalar(self.parameter.type.replace("*", " ").replace("const", " ").strip())
+        if plain is not None and {plain.kind, array.dtype.kind} in ({"f", "i"}, {"f", "u"}):
+            advice = f"pass array.astype(np.{plain}), or array.view(np.{plain}) if its bits are meant"
+            self._refuse(f"is an array of {array.dtype}", advice)
 
     def _dtype(self) -> np.dtype | None:
         """The arithmetic type of the parameter: of the C++ source, else of the PTX; None for a structure."""

@@ -33,6 +33,8 @@ class KernelFile(Mapping[str, RawKernel]):
             self._code, self._plain = None, program
             return
         self._code = read(self.path)
+        # nvcc includes its runtime's header, and with it the host's, in every file.
+        self._options = options = (*options, "--pre-include=nvcc_includes.h")
         found = signatures.kernels(self._code)
         names = [kernel.name for kernel in found]
         self.templates = tuple(dict.fromkeys(kernel.name for kernel in found if kernel.template))

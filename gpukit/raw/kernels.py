@@ -42,6 +42,8 @@ class RawKernel:
     ):
         _check_options(options)
         _check_backend(backend)
+        if code is None:
+            raise KernelTypeError("the code of a kernel must be a str; it is None")
         self._set(Program(code, None, options), name, enable_cooperative_groups)
         self.backend = backend
         self.translate_cucomplex = translate_cucomplex
@@ -123,6 +125,14 @@ class RawKernel:
         kernel = self.kernel
         file, line = self._program.place_of_kernel(self.name)
         parameters = self._program.parameters(self.name)
+        threads = block[0] * block[1] * block[2]
+        if threads > self.max_threads_per_block:
+            raise LaunchError(
+                f"launch_config: `{self.name}` is compiled for at most {self.max_threads_per_block} threads a block "
+                f"(__launch_bounds__); {threads} were asked for",
+                file=file,
+                line=line,
+            )
         given, described = arguments.fit(self.name, kernel, parameters, args, file, line)
         return kernel.bind(grid, block, given, shared_bytes, memory, described)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from gpukit.cpp import signatures
 from gpukit.cpp.signatures import Parameter
-from gpukit.errors import KernelSyntaxError, LaunchError, UnsupportedFeature
+from gpukit.errors import KernelSyntaxError, KernelTypeError, LaunchError, UnsupportedFeature
 from gpukit.machine.frontends import ptx
 
 if TYPE_CHECKING:
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from gpukit.compilers.nvrtc import CudaPtx
 
 _IS_PTX = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s", re.DOTALL)
+
+
+_UNPRINTABLE = re.compile("[\\0\\ud800-\\udfff]")
 
 
 class Program:
@@ -37,6 +40,10 @@ class Program:
     def __init__(
         self, code: str | None, file: str | None, options: tuple[str, ...] = (), expressions: tuple[str, ...] = ()
     ):
+        if code is not None and not isinstance(code, str):
+            raise KernelTypeError(f"the code of a kernel must be a str; it is a {type(code).__name__}")
+        if code is not None and _UNPRINTABLE.search(code):
+            raise KernelSyntaxError("the code holds a NUL or half a surrogate pair, which no compiler takes")
         self.code = code
         self.options = options
         self._expressions = expressions
@@ -123,11 +130,10 @@ class Program:
 
 
 def read(path: str) -> str:
-    """The text of a source file. Raises KernelSyntaxError for one that cannot be read."""
+    """The text of a source file. Raises KernelSyntaxError for one that is not there or cannot be opened."""
     try:
-        return Path(path).read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        raise KernelSyntaxError("the file is not UTF-8 text", file=path) from None
+        # As nvcc takes them: with a byte order mark, and with comments in whatever encoding.
+        return Path(path).read_text(encoding="utf-8-sig", errors="replace")
     except OSError as error:
         raise KernelSyntaxError(f"the file cannot be read: {error.strerror or error}", file=path) from None
 

@@ -1,5 +1,6 @@
 """Scripts written for CuPy, run on the CPU machine."""
 
+import subprocess
 import sys
 
 import numpy as np
@@ -207,3 +208,30 @@ def test_the_device_answers():
             cp.cuda.Device().synchronize()
         with pytest.raises(Exception, match="never recorded"):
             cp.cuda.get_elapsed_time(cp.cuda.Event(), cp.cuda.Event())
+
+
+POINTERS = r"""
+import cupy as cp, numpy as np
+a, b = cp.arange(4, dtype=cp.float32), cp.arange(4, dtype=cp.float32) * 10
+table, out = cp.array([a.data.ptr, b.data.ptr], dtype=cp.uint64), cp.zeros(8, dtype=cp.float32)
+gather = cp.RawKernel('extern "C" __global__ void gather(const float* const* p, float* o)'
+                      '{ o[threadIdx.x] = p[threadIdx.x / 4][threadIdx.x % 4]; }', "gather")
+gather((1,), (8,), (table, out))
+print(*out.get().astype(int))
+copy = cp.RawKernel('extern "C" __global__ void copy(const float* p, float* o)'
+                    '{ o[threadIdx.x] = p[threadIdx.x]; }', "copy")
+copy((1,), (2,), (b.data.ptr + 8, out))
+print(*out[:2].get().astype(int))
+copy((1,), (2,), (np.uint64(b.data.ptr), out))
+print(*out[:2].get().astype(int))
+"""
+
+
+def test_pointers_may_be_numbers_and_lie_in_tables(tmp_path):
+    script = tmp_path / "pointers.py"
+    script.write_text(POINTERS)
+    done = subprocess.run(
+        [sys.executable, "-m", "gpukit", "check", str(script)], capture_output=True, text=True, timeout=120
+    )
+    assert done.stdout.splitlines()[:3] == ["0 1 2 3 0 10 20 30", "20 30", "0 10"], done.stderr
+    assert done.returncode == 0

@@ -315,3 +315,47 @@ def test_a_grid_barrier_needs_a_cooperative_launch():
         RawKernel(code, "meet")((2,), (32,), (x,))
     RawKernel(code, "meet", enable_cooperative_groups=True)((2,), (32,), (x,))
     assert x.tolist() == [1, 1, 1, 1]
+
+
+# --- what nvcc takes, and what would silently be other bytes ---------------------------------------------------------
+
+
+def test_numbers_of_the_other_kind_are_refused():
+    kernel = gpukit.RawKernel('extern "C" __global__ void k(const float* x, int* y) { y[0] = x[0]; }', "k")
+    x, y = np.ones(1, np.float32), np.zeros(1, np.int32)
+    gpukit.profile(kernel, 1, 1, x, y)
+    assert y[0] == 1
+    with pytest.raises(gpukit.GpukitError, match=r"`x` of `k` is an array of int32.*astype\(np.float32\).*view"):
+        gpukit.profile(kernel, 1, 1, y, y)
+    with pytest.raises(gpukit.GpukitError, match="`y` of `k` is an array of float32"):
+        gpukit.profile(kernel, 1, 1, x, x)
+    with pytest.raises(gpukit.GpukitError, match="foreign byte order"):
+        gpukit.profile(kernel, 1, 1, x.astype(">f4"), y)
+
+
+def test_launch_bounds_are_kept():
+    kernel = gpukit.RawKernel('extern "C" __global__ void __launch_bounds__(64) k(int* y) { y[threadIdx.x] = 1; }', "k")
+    gpukit.profile(kernel, 1, 64, np.zeros(64, np.int32))
+    with pytest.raises(gpukit.GpukitError, match=r"at most 64 threads a block.*128 were asked for"):
+        gpukit.profile(kernel, 1, 128, np.zeros(128, np.int32))
+
+
+@pytest.mark.parametrize("code", [None, b"bytes", "a\0b", "\ud800"])
+def test_code_that_is_no_text_is_refused(code):
+    with pytest.raises(gpukit.GpukitError, match="code"):
+        gpukit.RawKernel(code, "k")
+
+
+def test_a_file_may_have_what_nvcc_lets_it_have(tmp_path):
+    path = tmp_path / "nvcc.cu"
+    path.write_bytes(
+        b"\xef\xbb\xbf// caf\xe9\r\n"
+        b"typedef int (*operation)(int, int);\r\n"
+        b"__device__ int add(int a, int b) { return a + b; }\r\n"
+        b"__device__ operation chosen = add;\r\n"
+        b"__global__ void k(float* x, int* y) {\r\n"
+        b"    uint t = threadIdx.x; x[t] = -INFINITY; y[t] = chosen(INT_MAX, -7); }\r\n"
+    )
+    x, y = np.zeros(1, np.float32), np.zeros(1, np.int32)
+    gpukit.profile(gpukit.load(path)["k"], 1, 1, x, y)
+    assert (x[0], y[0]) == (-np.inf, 2**31 - 8)
