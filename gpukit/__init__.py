@@ -29,8 +29,8 @@ from gpukit.errors import (
 if TYPE_CHECKING:
     from gpukit import cuda
     from gpukit.comparison import LevelComparison, compare_levels
-    from gpukit.frontends import load
     from gpukit.launching import check, launch, profile
+    from gpukit.levels import load
     from gpukit.raw import RawKernel, RawModule
     from gpukit.report import Report
 
@@ -41,7 +41,7 @@ _HOMES = {
     "profile": "gpukit.launching",
     "check": "gpukit.launching",
     "launch": "gpukit.launching",
-    "load": "gpukit.frontends",
+    "load": "gpukit.levels",
     "compare_levels": "gpukit.comparison",
     "LevelComparison": "gpukit.comparison",
     "RawKernel": "gpukit.raw",

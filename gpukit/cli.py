@@ -420,10 +420,10 @@ def _run_script(script: str, arguments: Sequence[str], launcher: Launcher) -> in
 
 def _check_is_script(target: str) -> None:
     """A file of C++ or PTX is no script: one of its kernels must be named."""
-    from gpukit import frontends, targets
+    from gpukit import levels, targets
 
-    if frontends.is_cpp_file(target):
-        known = ", ".join(targets.shown_names(frontends.load(target))) or "none"
+    if levels.is_cpp_file(target):
+        known = ", ".join(targets.shown_names(levels.load(target))) or "none"
         raise click.UsageError(f"{target} is no Python script; name one of its kernels: {target}:KERNEL ({known}).")
 
 

@@ -10,7 +10,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 
-from gpukit import frontends
+from gpukit import levels
 from gpukit.errors import GpukitError, InternalError, KernelHazard, LaunchError, at_the_call
 from gpukit.machine import executor
 from gpukit.machine.memory import GlobalMemory
@@ -153,7 +153,7 @@ def prepare(
     _check_shape(grid3, block3)
     if isinstance(shared_bytes, bool) or not isinstance(shared_bytes, int | np.integer) or shared_bytes < 0:
         raise LaunchError(f"dynamic shared memory must be a number of bytes, 0 or more; got {shared_bytes!r}")
-    made = frontends.bind(kernel, level, grid3, block3, args, int(shared_bytes), GlobalMemory())
+    made = levels.bind(kernel, level, grid3, block3, args, int(shared_bytes), GlobalMemory())
     total = made.program.static_shared_bytes + made.shared_bytes
     if total > MAX_SHARED_BYTES:
         raise LaunchError(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from gpukit import frontends
+from gpukit import levels
 from gpukit.errors import GpukitError
 from gpukit.progress import launch_progress
 from gpukit.standin import stand_in
@@ -27,7 +27,7 @@ def plain(level: str | None = None) -> Launcher:
     def launch(kernel: Any, grid: tuple, block: tuple, args: tuple, shared_bytes: int) -> None:
         import gpukit
 
-        with launch_progress(frontends.name_of(kernel)) as progress:
+        with launch_progress(levels.name_of(kernel)) as progress:
             gpukit.launch(
                 *(kernel, grid, block, *args),
                 shared_bytes=shared_bytes,
@@ -41,7 +41,7 @@ def plain(level: str | None = None) -> Launcher:
 
 def _level_of(kernel: Any, asked: str | None) -> str | None:
     """The level to run a kernel of a script at: what was asked for, where the kernel has it."""
-    return None if frontends.is_compiled(kernel) else asked
+    return None if levels.is_compiled(kernel) else asked
 
 
 @dataclass(slots=True)
@@ -111,7 +111,7 @@ class Launches:
         """Profile one launch; takes the place of a plain one."""
         import gpukit
 
-        with launch_progress(frontends.name_of(kernel)) as progress:
+        with launch_progress(levels.name_of(kernel)) as progress:
             report = gpukit.profile(
                 *(kernel, grid, block, *args),
                 shared_bytes=shared_bytes,

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from gpukit import argspecs, frontends
+from gpukit import argspecs, levels
 from gpukit.errors import KernelTypeError, LaunchError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ def find(file: str, name: str, options: Sequence[str] = ()) -> Target:
     Raises:
         GpukitError: the file cannot be read, has no such kernel, or does not compile.
     """
-    if frontends.is_cpp_file(file):
+    if levels.is_cpp_file(file):
         from gpukit import raw
 
         kernels = raw.load(file, tuple(options))
@@ -32,7 +32,7 @@ def find(file: str, name: str, options: Sequence[str] = ()) -> Target:
         raise LaunchError(f"{file} is Python; -D, -I and --option are for the compiler of a .cu file")
     from gpukit.machine.frontends.python import source
 
-    functions = frontends.load(file)
+    functions = levels.load(file)
     if name not in functions.functions:
         raise _absent(file, name, list(functions))
     return PythonTarget(file, name, source.of(functions[name]))

@@ -65,7 +65,7 @@ MAY_USE = {
     "raw": ("compilers", "cpp", "cuda", "errors", "gpus", "launching", "machine"),
     "cupy": ("cuda", "errors", "raw"),
     "cupyx": ("cupy",),
-    "comparison": ("errors", "frontends", "launching", "machine", "report"),
+    "comparison": ("errors", "launching", "levels", "machine", "report"),
 }
 
 

@@ -383,10 +383,9 @@ REASONS = {
     "tickets": "the order of atomics decides which lanes store together; the hardware's own count varies between runs",
     "coalesced": "the order of atomics decides where lanes store; the hardware's own count varies between runs",
     "talk": "printf: the hardware counts the driver's buffer, into which each call writes its arguments",
-    "jumps": "ptxas copies the store behind the switch into its cases, so that lanes store case by case",
+    "jumps": "lanes that leave the loop for code that ends the thread do not wait there: they store round by round",
     "half2_atomics": "ptxas makes the atomics on halves of loops around a 32-bit compare-and-swap, whose number of "
     "rounds varies between runs",
-    "compensated_sum": "ptxas unrolls the loop of 63 turns, and then loads its doubles two at a time",
     "corpus_036_warps": "ptxas finds that one of the three values loaded is not needed and drops its load",
     "corpus_086_warps": "ptxas finds that one of the four values loaded is not needed and drops its load",
     "compaction": "3 bank conflicts that the addresses do not have; not explained, the same in two runs",

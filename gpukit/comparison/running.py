@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from gpukit import frontends
+from gpukit import levels
 from gpukit.comparison.accesses import Executed, place
 from gpukit.comparison.model import COUNTERS, Difference, LevelComparison, LineComparison, ResultComparison
 from gpukit.comparison.reasons import Reason, Reasons
@@ -40,10 +40,10 @@ def compare_levels(
     Raises:
         LaunchError: the kernel is CUDA C++ or PTX, which has no source level, or as for `gpukit.profile`.
     """
-    if frontends.is_compiled(kernel):
-        raise LaunchError(f"`{frontends.name_of(kernel)}` is CUDA C++ or PTX: there is no source level to compare with")
-    source = prepare(kernel, grid, block, args, shared_bytes, frontends.SOURCE)
-    compiled = prepare(kernel, grid, block, args, shared_bytes, frontends.COMPILED)
+    if levels.is_compiled(kernel):
+        raise LaunchError(f"`{levels.name_of(kernel)}` is CUDA C++ or PTX: there is no source level to compare with")
+    source = prepare(kernel, grid, block, args, shared_bytes, levels.SOURCE)
+    compiled = prepare(kernel, grid, block, args, shared_bytes, levels.COMPILED)
     written = [a for a in source.allocations if a is not None and not a.readonly]
     arrays = list({id(allocation.data): allocation for allocation in written}.values())
     inputs = [allocation.data.copy() for allocation in arrays]

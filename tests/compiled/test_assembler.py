@@ -169,7 +169,6 @@ def test_halves_that_are_read_with_zeros_above_stay_alone(use, merged):
         ("st.global.f32 [%q0], %f9;", True),
         ("shfl.sync.down.b32 %r3, %r0, 1, 31, -1; st.global.u32 [%q0], %r3;", True),
         ("atom.global.add.u32 %r3, [%q0], 1;", True),
-        ("ld.volatile.shared.f32 %f5, [%r9+64]; st.global.f32 [%q0], %f5;", True),
         ("st.shared.f32 [%r9+256], %f9;", False),
         ("st.f32 [%q0], %f9;", False),
         ("atom.shared.add.u32 %r3, [%r9+256], 1;", False),
@@ -180,13 +179,14 @@ def test_halves_that_are_read_with_zeros_above_stay_alone(use, merged):
 )
 def test_what_may_stand_between(between, merged):
     body = f"ld.shared.f32 %f0, [%r9]; {between} ld.shared.f32 %f1, [%r9+4]; {uses(2)}"
-    merged_requests = [r for r in requests(body) if r != (4,) or not merged or "volatile" not in between]
-    assert merged_requests == ([(8,), ()] if merged else [(4,), (4,)])
+    assert requests(body) == ([(8,), ()] if merged else [(4,), (4,)])
 
 
 def test_volatile_loads_are_left_alone():
     body = f"ld.volatile.shared.f32 %f0, [%r9]; ld.volatile.shared.f32 %f1, [%r9+4]; {uses(2)}"
     assert requests(body) == [(4,), (4,)]
+    between = f"ld.shared.f32 %f0, [%r9]; ld.volatile.shared.f32 %f2, [%r9+8]; ld.shared.f32 %f1, [%r9+4]; {uses(3)}"
+    assert requests(between) == [(8,), (4,), ()]
 
 
 BRANCH = "setp.lt.s32 %p1, %r0, %r1; @%p1 bra L;"
@@ -318,6 +318,32 @@ def test_what_may_stand_between_stores(between, merged):
     assert requests(body, way="st") == ([(), (8,)] if merged else [(4,), (4,)])
 
 
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("st.global.u32 [%q0+8], %r0; st.global.u32 [%q0+12], %r1;", [(4,), (4,)]),
+        ("st.global.f64 [%q0], %d0; st.global.u32 [%q0+8], %r0; st.global.u32 [%q0+12], %r1;", [(8,), (), (8,)]),
+        ("st.global.u32 [%q0+8], %r0; st.global.u32 [%q0+12], %r1; st.global.f64 [%q0], %d0;", [(), (8,), (8,)]),
+        (
+            f"{BRANCH} st.global.f64 [%q0], %d0; L: st.global.u32 [%q0+8], %r0; st.global.u32 [%q0+12], %r1;",
+            [(8,), (4,), (4,)],
+        ),
+        ("and.b64 %q1, %q0, -16; st.global.u16 [%q1], %h0; st.global.u16 [%q1+2], %h1;", [(), (4,)]),
+        (
+            "and.b64 %q1, %q0, -16; st.global.u32 [%q1], %r0; st.shared.u32 [%r9], %r0; st.global.u32 [%q1+4], %r1;",
+            [(), (8,)],
+        ),
+        (
+            "and.b64 %q1, %q0, -16; st.global.u32 [%q1], %r0; ld.global.nc.u32 %r3, [%q0]; st.global.u32 [%q1+4], %r3;",
+            [(4,), (4,)],
+        ),
+    ],
+)
+def test_global_stores_merge_where_the_alignment_shows(body, expected):
+    """By the address, or by a wider access through the same base in the block or on every way to it."""
+    assert requests(body, "global", "st") == expected
+
+
 def test_bytes_and_volatile_stores_are_left_alone():
     assert requests("st.shared.u8 [%r9], %r0; st.shared.u8 [%r9+1], %r1;", way="st") == [(1,), (1,)]
     body = "st.volatile.shared.u32 [%r9], %r0; st.volatile.shared.u32 [%r9+4], %r1;"
@@ -360,11 +386,25 @@ FMA = "fma.rn.f32 %f0, %f0, %f0, %f0;"
         (loop(work="setp.gt.f32 %p2, %f0, %f1; @%p2 bra M; add.f32 %f0, %f0, %f1; M:"), 7),
         (loop(work=FMA * 43), 7),  # 49 instructions in all
         (loop(work=FMA * 44), 1),
-        (loop().replace("%r1;", "64;"), 1),  # the same number of rounds for all lanes
+        (loop().replace("%r1;", "64;"), 64),  # a known number of rounds: altogether
+        (loop().replace("%r1;", "1000;"), 1),
+        (loop(work=FMA * 33).replace("%r1;", "16;"), 16),
+        (loop(work=FMA * 34).replace("%r1;", "16;"), 1),
+        (loop(work="setp.gt.f32 %p2, %f0, %f1; @%p2 bra OUT;").replace("%r1;", "16;") + "OUT:", 16),  # two ways out
     ],
 )
 def test_which_loops_are_unrolled(body, expected):
     assert copies(body) == expected
+
+
+def test_loads_of_several_rounds_merge_in_a_loop_that_is_written_out():
+    body = f"""mov.u32 %r5, 0; L: ld.shared.f32 %f1, [%r9]; add.f32 %f0, %f0, %f1; add.s32 %r9, %r9, 4;
+        add.s32 %r5, %r5, 1; setp.ne.s32 %p1, %r5, 16; @%p1 bra L; {uses(1)}"""
+    assert requests(body) == [(16,), (), (), ()] * 4
+    middle = f"""mov.u32 %r5, 0; bra.uni M; L: ld.shared.f32 %f1, [%r9]; add.f32 %f0, %f0, %f1; add.s32 %r5, %r5, 1;
+        M: ld.shared.f32 %f2, [%r9+4]; add.f32 %f0, %f0, %f2; add.s32 %r9, %r9, 8; setp.eq.s32 %p1, %r5, 3;
+        @%p1 bra OUT; bra.uni L; OUT: {uses(1)}"""
+    assert requests(middle) == [(16,), (), (), (16,), (), (), ()]  # from 4 on
 
 
 def test_many_shared_loads_allow_a_longer_loop():

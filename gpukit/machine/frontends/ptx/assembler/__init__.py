@@ -2,20 +2,23 @@
 
 Values stay what they are, but for contraction. What is imitated was read off ptxas 13 for sm_90 and compared with its
 machine code (data/probes/sass_agreement.py, data/results/sass_agreement.json: of 313 kernels 305 have exactly the
-memory instructions expected here when ptxas is told not to unroll, and 302 when it is not):
+memory instructions expected here when ptxas is told not to unroll, and 304 when it is not; the record has the reason of
+each that does not):
 
 * `merging`: loads of neighbouring elements at one base become one request of 8 or 16 bytes where the alignment of the
   window can be proved; equal loads become one while nothing may have written between; stores of neighbours become one;
   elements of a vector load that nobody uses are left out; loads that nobody uses are dropped. Volatile accesses stay.
 * `unrolling`: innermost counted loops run four rounds, then two, then one, which shows in the requests of warps whose
-  lanes make different numbers of rounds.
+  lanes make different numbers of rounds; short ones of a known number of rounds are written out, so that loads of
+  several rounds merge.
 * `contraction`: mul and add without a rounding mode become one fma, rounded once.
 * integer reductions at an address of the whole block are reduced in the warp first (the machine's `access`).
 
-Not imitated: loops of a known number of rounds that are unrolled altogether; code behind a branch that is copied into
-both arms; loads made ahead of a loop; values that ptxas finds unused by arithmetic; atomics on halves, which become
-loops around a compare-and-swap; predicated branches (`branches` counts those of the PTX); local arrays in registers;
-spills; the number of instructions.
+Not imitated: code that is copied in front of a loop or into both arms of a branch; loads made ahead of a loop, or later
+than written; values that ptxas finds unused by arithmetic; atomics on halves and on shared floats, which become loops
+around a compare-and-swap; predicated branches (`branches` counts those of the PTX); lanes that leave a loop for code
+that ends the thread, which do not wait for the others there; local arrays in registers; spills; the number of
+instructions.
 """
 
 from __future__ import annotations

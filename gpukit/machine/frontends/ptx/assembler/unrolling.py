@@ -1,8 +1,9 @@
-"""Loops that the assembler unrolls: four rounds at a time, then two, then one.
+"""Loops that the assembler unrolls: short ones of a known number of rounds altogether, others four rounds at a time,
+then two, then one.
 
 Lanes that make different numbers of rounds then share fewer of them: with 5 and 7 rounds a warp loads 4 + 2 + 1 times,
-not 7; with 3 and 4 rounds 4 + 2 + 1 times, not 4. Which loops it takes, and how it counts their instructions, is read
-off ptxas.
+not 7; with 3 and 4 rounds 4 + 2 + 1 times, not 4. In a loop that is written out altogether, loads of several rounds can
+merge. Which loops it takes, and how it counts their instructions, is read off ptxas.
 """
 
 from __future__ import annotations
@@ -32,7 +33,14 @@ ROUNDS = 4
 SIZE = 49  # weight of a loop that is unrolled whatever it does
 SIZE_WITH_SHARED_LOADS = 99  # of one with many shared loads: up to 21 and 5 for each
 NEVER = 1000
+# Rounds -> weight of a loop of so many rounds that is still written out altogether; between two of them by steps.
+WRITTEN_OUT = {
+    2: 197, 3: 127, 4: 99, 5: 79, 6: 75, 7: 64, 8: 59, 9: 57, 10: 51, 11: 50, 12: 47, 13: 44, 14: 42, 15: 42, 16: 39,
+    17: 38, 18: 37, 20: 35, 22: 33, 28: 30, 32: 27, 40: 25, 48: 23, 56: 21, 64: 20, 80: 17, 96: 16, 112: 15, 128: 14,
+    160: 13, 192: 12, 224: 11, 256: 10, 400: 7,
+}  # fmt: skip
 
+_OTHERWISE = {"eq": "ne", "ge": "lt", "gt": "le", "le": "gt", "lt": "ge"}
 _OPPOSITE_SIDE = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "ne": "ne"}
 # Approximations, with a scaling around them unless subnormal numbers count as zero: (without .ftz, with it).
 _SCALED = {
@@ -47,9 +55,11 @@ _INTEGER_DIVISION = {
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop whose only way out is its last statement, a branch back while `counter` `test` `bound`.
+    """A loop that ends with its last statement, a branch back while `counter` `test` `bound`.
 
-    start, stop: its statements, from its label to the branch. `step`: what a round adds to the counter.
+    start, stop: its statements, from its label to the branch. `step`: what a round adds to the counter. `rounds`: how
+    many there are, if counter and bound are constants; only such a loop can have other ways out. One that is entered in
+    its middle, at the label `entry`, ends with a branch out, to the label `out`, and one back.
     """
 
     start: int
@@ -59,6 +69,9 @@ class Loop:
     test: str
     bound: Operand
     step: int
+    rounds: int | None
+    entry: int | None = None
+    out: str = ""
 
 
 def unroll(function: Function) -> Function:
@@ -73,7 +86,8 @@ def unroll(function: Function) -> Function:
     at = 0
     for number, loop in enumerate(loops):
         body += function.body[at : loop.start]
-        body += _Unrolled(function, loop, number, registers).statements()
+        unrolled = _Unrolled(function, loop, number, registers)
+        body += unrolled.by_fours() if loop.rounds is None else unrolled.altogether(loop.rounds)
         at = loop.stop
     body += function.body[at:]
     return replace(function, body=body, registers=registers)
@@ -84,33 +98,70 @@ def unroll(function: Function) -> Function:
 
 def _loops(function: Function) -> Iterator[Loop]:
     flow = Flow(function)
-    reached = set(flow.order)
     for last in flow.order:
-        block = flow.blocks[last]
-        branch = flow.body[block.stop - 1]
-        if not isinstance(branch, Instruction) or branch.opcode != "bra" or branch.guard is None or branch.guard[1]:
+        branch = _last(flow, last)
+        if branch is None or branch.opcode != "bra" or (branch.guard is not None and branch.guard[1]):
             continue
-        back = [b for b in block.successors if b <= last]
-        if len(back) != 1 or block.successors == back:
+        back = [b for b in flow.blocks[last].successors if b <= last]
+        if len(back) != 1:
             continue
-        inside = range(back[0], last + 1)
-        entered = {p for b in inside for p in flow.blocks[b].predecessors if p in reached and p not in inside}
-        left = [(b, s) for b in inside if b in reached for s in flow.blocks[b].successors if s not in inside]
-        turns = [(b, s) for b in inside for s in flow.blocks[b].successors if s <= b]
-        first = flow.blocks[back[0]]
-        at_head = {p for p in flow.blocks[back[0]].predecessors if p not in inside}
-        if left != [(last, last + 1)] or turns != [(last, back[0])] or entered != at_head:
-            continue
-        head = flow.body[first.start]
-        if not isinstance(head, Label) or head.name in function.rolled:
-            continue
-        loop = _counted(flow, first.start, block.stop, branch)
+        loop = _plain(flow, back[0], last, branch) if branch.guard else _turned(flow, back[0], last)
         if loop is not None:
-            yield loop
+            head = flow.body[loop.start]
+            if isinstance(head, Label) and head.name not in function.rolled:
+                yield loop
 
 
-def _counted(flow: Flow, start: int, stop: int, branch: Instruction) -> Loop | None:
-    """The loop of these statements, if a counter ends it that every round changes by the same constant."""
+def _last(flow: Flow, block: int) -> Instruction | None:
+    statement = flow.body[flow.blocks[block].stop - 1]
+    return statement if isinstance(statement, Instruction) else None
+
+
+def _entered_at(flow: Flow, first: int, last: int) -> set[int]:
+    """Blocks of a range that are reached from outside it."""
+    inside = range(first, last + 1)
+    reached = set(flow.order)
+    return {b for b in inside for p in flow.blocks[b].predecessors if p in reached and p not in inside}
+
+
+def _is_turn(flow: Flow, first: int, last: int) -> bool:
+    """Whether the branch of the last block to the first one is the only way back among blocks."""
+    inside = range(first, last + 1)
+    return [(b, s) for b in inside for s in flow.blocks[b].successors if s in inside and s <= b] == [(last, first)]
+
+
+def _plain(flow: Flow, first: int, last: int, branch: Instruction) -> Loop | None:
+    """The loop of these blocks, if the last statement decides about the next round."""
+    if _entered_at(flow, first, last) != {first} or not _is_turn(flow, first, last):
+        return None
+    loop = _counted(flow, flow.blocks[first].start, flow.blocks[last].stop, branch)
+    inside = range(first, last + 1)
+    ways_out = [(b, s) for b in inside for s in flow.blocks[b].successors if s not in inside]
+    return loop if loop is not None and (loop.rounds is not None or ways_out == [(last, last + 1)]) else None
+
+
+def _turned(flow: Flow, first: int, last: int) -> Loop | None:
+    """The loop of these blocks, if it has a known number of rounds and is entered in its middle: the last block goes
+    back, the one before it decides."""
+    entered = _entered_at(flow, first, last)
+    leaving = _last(flow, last - 1) if last > first else None
+    if len(entered) != 1 or not _is_turn(flow, first, last) or leaving is None or leaving.opcode != "bra":
+        return None
+    if leaving.guard is None or leaving.guard[1] or flow.blocks[last].stop - flow.blocks[last].start != 1:
+        return None
+    out, middle = leaving.operands[0], flow.blocks[entered.pop()]
+    # What the first round leaves out is one block, so that the counter changes in every other round.
+    if not isinstance(out, Symbol) or middle.start != flow.blocks[first].stop:
+        return None
+    loop = _counted(flow, flow.blocks[first].start, flow.blocks[last - 1].stop, leaving, middle.start)
+    if loop is None or loop.rounds is None:
+        return None
+    return replace(loop, stop=flow.blocks[last].stop, entry=middle.start, out=out.name)
+
+
+def _counted(flow: Flow, start: int, stop: int, branch: Instruction, entry: int | None = None) -> Loop | None:
+    """The loop of these statements, if a counter ends it that every round changes by the same constant. `entry`: where
+    it is entered if that is in its middle; the branch then leaves it instead of going back."""
     assert branch.guard is not None
     inside = [(i, s) for i, s in enumerate(flow.body[start:stop], start) if isinstance(s, Instruction)]
     if any(inst.opcode in ("ret", "exit", "trap", "call", "brx") for _, inst in inside):
@@ -131,6 +182,8 @@ def _counted(flow: Flow, start: int, stop: int, branch: Instruction) -> Loop | N
             pass
         case _:
             return None
+    if entry is not None:
+        comparison = _OTHERWISE.get(comparison, "")
     for counter, bound, compare in ((left, right, comparison), (right, left, _OPPOSITE_SIDE.get(comparison, ""))):
         if not isinstance(counter, Register) or compare not in _OPPOSITE_SIDE or len(writes.get(counter.name, ())) != 1:
             continue
@@ -143,22 +196,38 @@ def _counted(flow: Flow, start: int, stop: int, branch: Instruction) -> Loop | N
             case _:
                 continue
         upwards = {"lt": True, "le": True, "gt": False, "ge": False}.get(compare, step > 0)
-        if not (i < tests[0] and flow.dominates(i, stop - 1) and flow.dominates(tests[0], stop - 1)):
+        left_out = entry is not None and i < entry  # by the first round
+        if not (i < tests[0] and (left_out or flow.dominates(i, stop - 1)) and flow.dominates(tests[0], stop - 1)):
             continue
-        if upwards == (step > 0) and not _constant_rounds(flow, start, stop, counter.name, bound):
-            return Loop(start, stop, counter.name, kind, compare, bound, step)
+        if upwards == (step > 0):
+            begin = _constant_before(flow, start, stop, counter.name)
+            if begin is None or not isinstance(bound, Integer):
+                return Loop(start, stop, counter.name, kind, compare, bound, step, None)
+            rounds = _rounds(begin - step if left_out else begin, compare, bound.value, step)
+            return Loop(start, stop, counter.name, kind, compare, bound, step, rounds) if rounds else None
     return None
 
 
-def _constant_rounds(flow: Flow, start: int, stop: int, counter: str, bound: Operand) -> bool:
-    """Whether the loop starts and ends at constants: all lanes make the same number of rounds."""
+def _constant_before(flow: Flow, start: int, stop: int, counter: str) -> int | None:
+    """The constant that a counter always begins with."""
     before = [
         statement
         for i, statement in enumerate(flow.body)
         if isinstance(statement, Instruction) and not start <= i < stop and counter in targets(statement)
     ]
-    constant = all(inst.opcode == "mov" and isinstance(inst.operands[1], Integer) for inst in before)
-    return isinstance(bound, Integer) and len(before) == 1 and constant
+    match before:
+        case [Instruction("mov", _, (_, Integer(value)), None)]:
+            return value
+    return None
+
+
+def _rounds(begin: int, test: str, bound: int, step: int) -> int | None:
+    """How often a loop runs that ends where it is meant to; None if it does not, or too often to be written out."""
+    goes_on = {"lt": int.__lt__, "le": int.__le__, "gt": int.__gt__, "ge": int.__ge__, "ne": int.__ne__}[test]
+    for n in range(1, max(WRITTEN_OUT) + 1):
+        if not goes_on(begin + n * step, bound):
+            return n
+    return None
 
 
 # --- which loops ---------------------------------------------------------------------------------------------------
@@ -167,6 +236,12 @@ def _constant_rounds(flow: Flow, start: int, stop: int, counter: str, bound: Ope
 def _worthwhile(function: Function, loop: Loop) -> bool:
     assert function.body is not None
     inside = [s for s in function.body[loop.start : loop.stop] if isinstance(s, Instruction)]
+    if loop.rounds is not None:
+        # All lanes do the same, so only what merges matters.
+        loads = any(inst.opcode == "ld" for inst in inside)
+        whole = loop.rounds - (loop.entry is not None)
+        limit = min((weight for rounds, weight in WRITTEN_OUT.items() if rounds <= whole), default=NEVER)
+        return loads and _Weights(function, inside).total() <= limit
     shared_loads = sum(inst.opcode == "ld" and space_of(inst) == "shared" for inst in inside)
     limit = max(SIZE, min(SIZE_WITH_SHARED_LOADS, 21 + 5 * shared_loads)) if shared_loads else SIZE
     return _Weights(function, inside).total() <= limit
@@ -262,22 +337,21 @@ class _Unrolled:
         self.loop = loop
         self.number = number
         self.registers = registers
-        self.body = function.body[loop.start : loop.stop]
-        branch = self.body[-1]
+        last = loop.stop - (1 if loop.entry is None else 2)
+        self.body = function.body[loop.start + 1 : last]
+        self.first = function.body[loop.entry + 1 : last] if loop.entry is not None else self.body
+        self.head = function.body[loop.start if loop.entry is None else loop.entry]
+        branch = function.body[last]
         assert isinstance(branch, Instruction) and branch.guard is not None
         self.branch = branch
         read = {name for s in function.body if isinstance(s, Instruction) and s is not branch for name in sources(s)}
         self.keep_test = branch.guard[0].name in read
         self.copies = 0
-        self.distance = self._register("distance", loop.kind)
-        self.more = self._register("more", "pred")
-        self.fresh = self._register("fresh", "pred")  # no round was made yet
-        self.head = self.body[0]
-
-    def _register(self, name: str, kind: str) -> Register:
-        register = Register(f"%unrolled{self.number}.{name}")
-        self.registers[register.name] = kind
-        return register
+        self.distance = Register(f"%unrolled{number}.distance")
+        self.more = Register(f"%unrolled{number}.more")
+        self.fresh = Register(f"%unrolled{number}.fresh")  # no round was made yet
+        if loop.rounds is None:
+            registers |= {self.distance.name: loop.kind, self.more.name: "pred", self.fresh.name: "pred"}
 
     def _label(self, name: str) -> Label:
         return Label(f"unrolled{self.number}.{name}")
@@ -289,7 +363,17 @@ class _Unrolled:
     def _goto(self, label: Label, guard: tuple[Register, bool] | None = None) -> Instruction:
         return self._make("bra", Symbol(label.name), guard=guard)
 
-    def statements(self) -> list[Statement]:
+    def altogether(self, rounds: int) -> list[Statement]:
+        """All rounds, one after the other."""
+        made: list[Statement] = [self.head, *self._copy(self.first)]
+        for _ in range(rounds - 1):
+            made += self._round()
+        if self.loop.out:
+            made.append(self._goto(Label(self.loop.out)))
+        return made
+
+    def by_fours(self) -> list[Statement]:
+        """As many rounds as each lane makes: four at a time, then two, then one."""
         main, two, one, single, done = (self._label(n) for n in ("main", "two", "one", "single", "done"))
         test, kind = self.loop.test, self.loop.kind
         made: list[Statement] = [self.head]
@@ -331,12 +415,15 @@ class _Unrolled:
         return made
 
     def _round(self) -> list[Statement]:
-        """A copy of the loop's body, with labels of its own and without the branch back."""
+        return self._copy(self.body)
+
+    def _copy(self, statements: list[Statement]) -> list[Statement]:
+        """A copy of the loop's body or the end of it, with labels of its own and without the branch back."""
         self.copies += 1
-        names = {s.name: f"{s.name}.{self.number}.{self.copies}" for s in self.body[1:] if isinstance(s, Label)}
+        names = {s.name: f"{s.name}.{self.number}.{self.copies}" for s in statements if isinstance(s, Label)}
         made: list[Statement] = []
         assert self.branch.guard is not None
-        for statement in self.body[1:-1]:
+        for statement in statements:
             if isinstance(statement, Label):
                 made.append(Label(names[statement.name]))
             elif statement.opcode == "bra":
@@ -377,7 +464,8 @@ class _Unrolled:
         return made
 
     def _copied(self, test: list[Instruction]) -> list[Instruction]:
-        left = self._register("left", "pred")
+        left = Register(f"%unrolled{self.number}.left")
+        self.registers[left.name] = "pred"
         return [
             replace(test[0], operands=(left, *test[0].operands[1:])),
             self._make("and.pred", self.more, self.more, left),

@@ -186,6 +186,7 @@ class Values:
         self._versions: dict[str, dict[int, Version]] = {}
         self._sums: dict[tuple[str, Version], Sum] = {}
         self._numbers: dict[Hashable, int] = {}
+        self._alignments: dict[tuple[str, int], tuple[int, int]] = {}
         self._zeros = self._zero_bits()
         for i in flow.statements():  # in this order, so that no sum is far from the sums it is made of
             statement = flow.body[i]
@@ -205,7 +206,7 @@ class Values:
             zeros, constant = self._symbol_alignment(base)
         else:
             whole = self.sum(base.name, at)
-            zeros, constant = self._alignment(base.name)
+            zeros, constant = self._alignment(base.name, at)
         offset = whole.constant + memory.offset
         # base register - constant is a multiple of 2**zeros, and base + whole.constant is the register
         return Place(whole.terms, offset, zeros, whole.constant - constant)
@@ -300,37 +301,45 @@ class Values:
     def _symbol_alignment(self, symbol: Symbol) -> tuple[int, int]:
         return (EXACT, self.shared[symbol.name] + symbol.offset) if symbol.name in self.shared else (0, 0)
 
-    def _alignment(self, name: str) -> tuple[int, int]:
-        """(zeros, constant): register - constant is a multiple of 2**zeros. Constants are seen where they are added
-        last, or to a variable's address."""
-        definitions = self.definitions.get(name, ())
-        if len(definitions) == 1:
-            inst = self.flow.body[definitions[0]]
-            assert isinstance(inst, Instruction)
-            rest = inst.operands[1:]
-            match inst.opcode, rest:
-                case "mov" | "cvta", (Register() as only,):
-                    return self._alignment(only.name)
-                case "mov", (Symbol() as symbol,):
-                    return self._symbol_alignment(symbol)
-                case ("add", (Register() as only, Integer(value))) | ("add", (Integer(value), Register() as only)):
-                    zeros, constant = self._alignment(only.name)
-                    return zeros, constant + value
-                case "add", (first, second):
-                    for one, other in ((first, second), (second, first)):
-                        exact = self._exactly(one)
-                        if exact is not None:
-                            return self._zeros_of(other), exact
-                case "mad", (first, second, third):
-                    exact = self._exactly(third)
-                    if exact is not None:
-                        return self._product(inst, first, second), exact
-        return self._zeros.get(name, 0), 0
+    def _alignment(self, name: str, at: int) -> tuple[int, int]:
+        """(zeros, constant): the register, as statement `at` reads it, minus constant is a multiple of 2**zeros.
+        Constants are seen where they are added last, or to a variable's address."""
+        version = self.version(name, at)
+        if not isinstance(version, int):
+            return self._zeros.get(name, 0), 0
+        found = self._alignments.get((name, version))
+        if found is None:
+            found = self._alignments[name, version] = self._alignment_made(name, version)
+        return found
 
-    def _exactly(self, operand: Operand) -> int | None:
+    def _alignment_made(self, name: str, at: int) -> tuple[int, int]:
+        """The same for what statement `at` writes."""
+        inst = self.flow.body[at]
+        assert isinstance(inst, Instruction)
+        rest = inst.operands[1:] if inst.guard is None else ()
+        match inst.opcode, rest:
+            case "mov" | "cvta", (Register() as only,):
+                return self._alignment(only.name, at)
+            case "mov", (Symbol() as symbol,):
+                return self._symbol_alignment(symbol)
+            case ("add", (Register() as only, Integer(value))) | ("add", (Integer(value), Register() as only)):
+                zeros, constant = self._alignment(only.name, at)
+                return zeros, constant + value
+            case "add", (first, second):
+                for one, other in ((first, second), (second, first)):
+                    exact = self._exactly(one, at)
+                    if exact is not None:
+                        return self._zeros_of(other), exact
+            case "mad", (first, second, third):
+                exact = self._exactly(third, at)
+                if exact is not None:
+                    return self._product(inst, first, second), exact
+        return (self._zeros_made(inst) if inst.guard is None else self._zeros.get(name, 0)), 0
+
+    def _exactly(self, operand: Operand, at: int) -> int | None:
         """The offset in shared memory that an operand is, if it is the address of a variable plus a constant."""
         if isinstance(operand, Register):
-            zeros, constant = self._alignment(operand.name)
+            zeros, constant = self._alignment(operand.name, at)
         elif isinstance(operand, Symbol):
             zeros, constant = self._symbol_alignment(operand)
         else:
