@@ -247,7 +247,7 @@ PRODUCT = [2001.0, 0.0, 30.0, 0.0, 5400.0]
 def five_rows(old: float) -> tuple:
     """A matrix of 5 rows, two of them empty, a vector, and a result with something in it."""
     columns = np.array([0, 3, 1, 2, 3], np.int32)
-    return STARTS, columns, np.arange(1.0, 6), 10.0 ** np.arange(4), np.full(5, old), i32(5)
+    return STARTS, columns, np.arange(1.0, 6), 10.0 ** np.arange(4), np.full(5, old, np.float64), i32(5)
 
 
 twin(
@@ -292,7 +292,7 @@ twin(
     "padding_as_index",
     1,
     32,
-    lambda: padded(-1, [5, 10, 100, 1000]),
+    lambda: padded(-1, [5.0, 10.0, 100.0, 1000.0]),
     counts={"oob_global_read": 7},
 )
 twin(CASES, "padding_tested", 1, 32, lambda: padded(-1, [5, 10, 100, np.nan]), lambda *_: {3: [10, 30, np.nan, 0]})
@@ -406,7 +406,10 @@ pair(
     also=("race_global_interblock",),
 )
 twin(GLOBAL, "maximum", 4, 64, lambda: (random(256), floats(1)), also={"race_global"})
-twin(GLOBAL, "maximum_cured", 4, 64, lambda: (random(256), floats(1)), lambda x, top: {1: [x.max()]})
+twin(
+    GLOBAL, "maximum_cured", 4, 64, lambda: (random(256), floats(1).view(np.int32)),
+    lambda x, top: {1: np.array([x.max()]).view(np.int32)},
+)  # fmt: skip
 
 
 def gradients(ids: np.ndarray, gradient: np.ndarray, table: np.ndarray) -> dict:
