@@ -5,6 +5,9 @@ What device code can use is given, by NVRTC's own functions or by libcu++; what 
 
 from __future__ import annotations
 
+# nvcc includes its runtime's header, and with it the C library's, in every file: the option that does so here.
+OF_NVCC = "--pre-include=nvcc_includes.h"
+
 
 def _words(text: str) -> list[str]:
     return text.split()
@@ -61,11 +64,13 @@ _SMALL = {
     "cfloat": "#include <cuda/std/cfloat>\n",
     "cmath": _math(),
     "cstdio": _in_std("printf", "size_t"),
-    "cstdlib": _in_std("malloc", "free", "size_t", "abs"),
+    "cstdlib": "#define RAND_MAX 2147483647\n#define EXIT_SUCCESS 0\n#define EXIT_FAILURE 1\n"
+    + _in_std("malloc", "free", "size_t", "abs"),
     "cstring": _in_std("memcpy", "memset", "size_t"),
     "ctime": _in_std("clock", "clock_t"),
     "cassert": "",  # NVRTC has assert
-    "nvcc_includes.h": "#include <cmath>\n#include <climits>\n#include <cstdlib>\ntypedef unsigned int uint;\n",
+    "nvcc_includes.h": "".join(f"#include <{name}>\n" for name in _words("cmath climits cstdint cstdlib cstring ctime"))
+    + "".join(f"typedef unsigned {name} u{name};\n" for name in ("int", "short", "long")),
     "cupy/complex.cuh": "#include <cuda/std/complex>\nusing cuda::std::complex;\n",
     "thrust/complex.h": "#include <cuda/std/complex>\nnamespace thrust { using namespace cuda::std; }\n",
 }
@@ -146,6 +151,7 @@ def stand_ins(in_full: bool) -> dict[str, str]:
     for name in _LARGE:
         texts[name] = _from_libcuxx(name) if in_full else ""
     texts["cub/cub.cuh"] = _CUB if in_full else ""
+    texts["nvcc_includes.h"] += "#include <algorithm>\n#include <limits>\n"  # <cmath> includes both
     texts |= {name: f"#include <{target}>\n" for name, target in _SAME.items()}
     texts |= dict.fromkeys(_EMPTY, "")
     return {name: "#pragma once\n" + text for name, text in texts.items()}

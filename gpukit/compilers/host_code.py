@@ -24,7 +24,8 @@ class Region:
     """A declaration of the host: characters `start` to `end`, lines `first` to `last`.
 
     `constexpr` is where that word stands, None if it is no constexpr function. `rejected`: it is a function, which
-    NVRTC rejects for sure. `error` is why NVRTC rejects it, once that is known.
+    NVRTC rejects for sure. `error`, at line `error_line`, is why NVRTC rejects it, once that
+    is known.
     """
 
     start: int
@@ -35,6 +36,7 @@ class Region:
     constexpr: int | None = None
     rejected: bool = False
     error: str = ""
+    error_line: int | None = None
 
 
 @dataclass
@@ -63,7 +65,8 @@ class HostCode:
             here = [r for r in self.regions if r.first <= line <= r.last and r not in self.removed]
             inner = [r for r in here if not any(o is not r and r.start <= o.start and o.end <= r.end for o in here)]
             for region in inner:
-                region.error = region.error or text
+                if not region.error:
+                    region.error, region.error_line = text, line
             wanted += inner
         return self._remove(wanted)
 
@@ -211,6 +214,9 @@ def _declared_name(items: Sequence[Token]) -> str:
     for i, token in enumerate(items):
         if token.text in ("=", "{", ";", "[", ":") or (token.text == "(" and name):
             break
+        if token.text == "operator":
+            parameters = next((j for j in range(i + 2, len(items)) if items[j].text == "("), i + 1)
+            return "".join(item.text for item in items[i:parameters])
         if token.kind == WORD and not (i and items[i - 1].text == "<"):
             name = token.text
     return name

@@ -13,14 +13,20 @@ from typing import Any, NoReturn
 
 from gpukit.compilers import headers, options, toolkit
 from gpukit.compilers.diagnostics import Diagnostic, parse, place_in
-from gpukit.compilers.host_code import DEVICE_WORDS, HostCode
+from gpukit.compilers.host_code import DEVICE_WORDS, HostCode, Region
 from gpukit.compilers.sources import SourceFile, gather, includes
 from gpukit.cpp.tokens import macros_of
 from gpukit.errors import InternalError, KernelSyntaxError, UnsupportedFeature
 
 DEFAULT_ARCHITECTURE = "compute_90"
 _KEPT = 64  # compiled programs kept in memory
-_UNDEFINED = re.compile(r'(?:identifier|name followed by "::" must be a class or namespace name:?) "?(\w+)"?')
+_UNDEFINED = re.compile(
+    r'(?:identifier|name followed by "::" must be a class or namespace name:?|has no member) "?(\w+)"?'
+    r'|no operator "(?P<operator>[^"]+)" matches'
+)
+_UNREAD = re.compile(r'attribute "__\w+__" does not apply here')  # the declaration that follows could not be read
+_IN_HOST_MEMORY = "without memory space annotations"
+_STANDARD = re.compile(r'namespace "std" has no member "(\w+)"')
 _NO_FILE = re.compile(r'cannot open source file "([^"]+)"')
 _DEBUG = ("-G", "--device-debug")  # has line information of its own
 
@@ -101,7 +107,9 @@ def _compile(
     compiler = toolkit.nvrtc()[0]
     _check_architecture(compiler, given.architecture, version)
     attempt = _attempt(compiler, files, given, expressions, version[0], in_full=False)
-    if attempt.ptx is None and any(headers.is_large(name) for file in files for name in includes(file.text)):
+    as_nvcc = headers.OF_NVCC in given.passed and _STANDARD.search(attempt.log)
+    large = any(headers.is_large(name) for file in files for name in includes(file.text))
+    if attempt.ptx is None and (large or as_nvcc):
         attempt = _attempt(compiler, files, given, expressions, version[0], in_full=True)
     messages = parse(attempt.log)
     if attempt.ptx is None:
@@ -260,17 +268,24 @@ def _fail(
 ) -> NoReturn:
     """Raise the compiler's first error, at its place in the user's files."""
     first = errors[0]
+    if _UNREAD.search(first.text):
+        first = next((error for error in errors if _UNDEFINED.search(error.text)), first)
     file = next((f for f in files if place_in(first, f.is_named) is not None), files[0])
     line = place_in(first, file.is_named)
     text = first.text.rstrip(".")
-    missing, undefined = _NO_FILE.search(text), _UNDEFINED.search(text)
+    missing, owner = _NO_FILE.search(text), _owner(text, hosts)
+    followed: set[int] = set()
+    while owner is not None and not _needs_device(owner[1]) and id(owner[1]) not in followed:
+        # It was taken for the host's since it is wrong: what is wrong with it is the news.
+        followed.add(id(owner[1]))
+        file, line, text = owner[0], owner[1].error_line, owner[1].error.rstrip(".")
+        owner = _owner(text, hosts)
     if missing:
         text += f": {_advice_on_header(missing[1])}"
-    elif undefined:
-        owners = ((f.path, host.owner(undefined[1])) for f, host in hosts.items())
-        owner = next(((path, region.first) for path, region in owners if region is not None), None)
-        if owner is not None:
-            text += f" on the GPU: the one at {owner[0]}:{owner[1]} is host code, put __device__ in front of it"
+    elif owner is not None:
+        text += f" on the GPU: the one at {owner[0].path}:{owner[1].first} is host code, put __device__ in front of it"
+    elif standard := _STANDARD.search(text):
+        text += f": device code cannot use std::{standard[1]}, or the header that has it is not included"
     if first.file == "__nv_name_map":
         text += " (in a name expression)"
     elif line is None and first.file:
@@ -278,6 +293,21 @@ def _fail(
     error = CompileError(f"the CUDA C++ compiler says: {text}", file=file.path, line=line)
     error.log = log
     raise error
+
+
+def _owner(text: str, hosts: Mapping[SourceFile, HostCode]) -> tuple[SourceFile, Region] | None:
+    """The blanked declaration of what an error says is missing, and its file."""
+    found = _UNDEFINED.search(text)
+    if found is None:
+        return None
+    name = found[1] or f"operator{found['operator']}"
+    owners = ((file, host.owner(name)) for file, host in hosts.items())
+    return next(((file, region) for file, region in owners if region is not None), None)
+
+
+def _needs_device(region: Region) -> bool:
+    """Whether a blanked declaration is right but for its place: a function, or a variable in the host's memory."""
+    return region.rejected or not region.error or _IN_HOST_MEMORY in region.error
 
 
 def _advice_on_header(name: str) -> str:

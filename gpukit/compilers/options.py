@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from gpukit.compilers.headers import OF_NVCC
 from gpukit.errors import KernelSyntaxError
 
 # Options of two words, and their form in one.
@@ -24,6 +26,7 @@ _OF_OTHER_STAGES = re.compile(
 )
 _ARCHITECTURE = re.compile(r"(?:-arch|--gpu-architecture|-gencode|--generate-code)=(?:arch=)?(.*)")
 _OLD_STANDARD = re.compile(r"-{1,2}std=(?:c|gnu)\+\+(?:03|11|14)")
+_INT128 = ("--device-int128", "-device-int128")  # nvcc has __int128 on Linux
 _NAMES_A_GPU = re.compile(r"(?:sm|compute|lto)_(\d+)([af]?)")
 
 
@@ -63,6 +66,13 @@ def read(options: Sequence[str], architecture: str) -> Options:
         elif not _OF_OTHER_STAGES.fullmatch(option):
             passed.append(option)
     return Options(architecture, (standard, *passed), tuple(folders))
+
+
+def as_nvcc(options: Sequence[str]) -> tuple[str, ...]:
+    """The options, and those that give NVRTC what nvcc has without being asked."""
+    asked = any(option in _INT128 for option in options)
+    wide = _INT128[:1] if sys.platform.startswith("linux") and not asked else ()
+    return (*options, *wide, OF_NVCC)
 
 
 def _joined(options: Sequence[str]) -> list[str]:

@@ -44,7 +44,7 @@ def gather(code: str, name: str, folders: Sequence[Path]) -> tuple[SourceFile, .
             if path is None or spelled in folder_of:
                 continue
             try:
-                text = path.read_text(encoding="utf-8", errors="replace")
+                text = path.read_text(encoding="utf-8-sig", errors="replace")
             except OSError:
                 continue
             folder_of[spelled] = path.parent

@@ -49,6 +49,11 @@ class MemoryPointer:
     def __int__(self) -> int:
         return int(self.ptr)
 
+    def __add__(self, offset: int) -> MemoryPointer:
+        return MemoryPointer(self.bytes()[offset:])
+
+    __radd__ = __add__
+
     def bytes(self) -> np.ndarray:
         """The memory from here on, uint8."""
         return self.__gpukit_array__.reshape(-1).view(np.uint8)
@@ -136,7 +141,7 @@ class ndarray(np.ndarray):
         return {
             "shape": host.shape,
             "strides": None if host.flags.c_contiguous else host.strides,
-            "data": (host.__array_interface__["data"][0], False),
+            "data": (address_of(host), False),
             "typestr": host.dtype.str,
             "version": 3,
         }

@@ -76,6 +76,8 @@ class _Argument:
         array = as_numpy(value)
         if self.parameter.pointer or (array is not None and self._may_point_to(array)):
             return self._pointer(value, array)
+        if isinstance(value, int):
+            array = None  # the address of an array, which a kernel may take as a number
         if array is not None and (array.size != 1 or type(value) is not np.ndarray):
             self._refuse(f"is an array of shape {array.shape}", "which is no pointer")
         if array is not None:
@@ -95,12 +97,11 @@ class _Argument:
         if value is None:
             return None
         if array is None:
-            if (
-                isinstance(value, int | np.integer)
-                and not isinstance(value, bool)
-                and BOOK.find(int(value)) is not None
-            ):
-                return np.uint64(int(value))  # an address that device code, or `array.data.ptr`, gave
+            if isinstance(value, int | np.integer) and not isinstance(value, bool):
+                if value == 0:
+                    return None
+                if BOOK.find(int(value)) is not None:
+                    return np.uint64(int(value))  # an address that device code, or `array.data.ptr`, gave
             self._refuse(f"is {_what(value)}", "pass an array" + (" itself" * isinstance(value, int)))
         self._check_elements(array)
         outside = array is not value or not array.flags.forc
@@ -171,6 +172,8 @@ class _Argument:
         if not isinstance(value, np.generic):
             size = self.variable.nbytes
             self._refuse(f"is {_what(value)}", f"pass a NumPy structure (np.void) of its {size} bytes")
+        if isinstance(value, np.void) and not value.dtype.isnative:
+            self._refuse("has foreign byte order", "use value.astype(dtype.newbyteorder('='))")
         if value.nbytes != self.variable.nbytes:
             self._refuse(f"has {value.nbytes} bytes", f"which has {self.variable.nbytes}")
         return value

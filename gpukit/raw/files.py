@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping
 
+from gpukit.compilers.options import as_nvcc
 from gpukit.cpp import signatures
 from gpukit.raw.kernels import RawKernel
 from gpukit.raw.program import Program, read
@@ -33,8 +34,7 @@ class KernelFile(Mapping[str, RawKernel]):
             self._code, self._plain = None, program
             return
         self._code = read(self.path)
-        # nvcc includes its runtime's header, and with it the host's, in every file.
-        self._options = options = (*options, "--pre-include=nvcc_includes.h")
+        self._options = options = as_nvcc(options)
         found = signatures.kernels(self._code)
         names = [kernel.name for kernel in found]
         self.templates = tuple(dict.fromkeys(kernel.name for kernel in found if kernel.template))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Sequence
@@ -16,7 +17,7 @@ from gpukit.gpus import MAX_THREADS_PER_BLOCK, SHARED_PER_BLOCK_DEFAULT_BYTES
 from gpukit.launching import MAX_SHARED_BYTES
 from gpukit.machine.frontends import ptx
 from gpukit.raw import arguments
-from gpukit.raw.program import Program
+from gpukit.raw.program import Program, check_text
 
 if TYPE_CHECKING:
     from gpukit.machine.memory import GlobalMemory
@@ -42,8 +43,7 @@ class RawKernel:
     ):
         _check_options(options)
         _check_backend(backend)
-        if code is None:
-            raise KernelTypeError("the code of a kernel must be a str; it is None")
+        check_text(code, "the code of a kernel")
         self._set(Program(code, None, options), name, enable_cooperative_groups)
         self.backend = backend
         self.translate_cucomplex = translate_cucomplex
@@ -58,6 +58,7 @@ class RawKernel:
         return kernel
 
     def _set(self, program: Program, name: str, cooperative: bool) -> None:
+        check_text(name, "the name of a kernel")
         self.code = program.code
         self.name = self.__name__ = name
         self.options = program.options
@@ -125,7 +126,20 @@ class RawKernel:
         kernel = self.kernel
         file, line = self._program.place_of_kernel(self.name)
         parameters = self._program.parameters(self.name)
-        threads = block[0] * block[1] * block[2]
+        self._check_block(block, file, line)
+        given, described = arguments.fit(self.name, kernel, parameters, args, file, line)
+        return kernel.bind(grid, block, given, shared_bytes, memory, described)
+
+    def _check_block(self, block: tuple[int, int, int], file: str, line: int | None) -> None:
+        threads, limits = math.prod(block), self.kernel.function.limits
+        exact = limits.get("reqntid")
+        if exact is not None and (*exact, 1, 1)[:3] != block:
+            raise LaunchError(
+                f"launch_config: `{self.name}` is compiled for blocks of {(*exact, 1, 1)[:3]} threads only "
+                f"(__block_size__, .reqntid); {block} was asked for",
+                file=file,
+                line=line,
+            )
         if threads > self.max_threads_per_block:
             raise LaunchError(
                 f"launch_config: `{self.name}` is compiled for at most {self.max_threads_per_block} threads a block "
@@ -133,8 +147,6 @@ class RawKernel:
                 file=file,
                 line=line,
             )
-        given, described = arguments.fit(self.name, kernel, parameters, args, file, line)
-        return kernel.bind(grid, block, given, shared_bytes, memory, described)
 
     @property
     def kernel(self) -> ptx.Kernel:
@@ -276,6 +288,10 @@ class RawModule:
             raise KernelTypeError("name_expressions are for CUDA C++ code: the kernels of PTX have the names it gives")
         _check_options(options)
         _check_backend(backend)
+        if isinstance(name_expressions, str):
+            raise KernelTypeError(f"name_expressions must be a list of strings, such as [{name_expressions!r}]")
+        if not isinstance(path, str | os.PathLike | None):
+            raise KernelTypeError(f"path must be a str or a Path; got one of type {type(path).__name__}")
         self.code = code
         self.file_path = os.fspath(path) if path is not None else None
         self.options = options

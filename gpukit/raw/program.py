@@ -23,9 +23,15 @@ if TYPE_CHECKING:
     from gpukit.compilers.nvrtc import CudaPtx
 
 _IS_PTX = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s", re.DOTALL)
-
-
 _UNPRINTABLE = re.compile("[\\0\\ud800-\\udfff]")
+
+
+def check_text(value: object, what: str) -> None:
+    """Raises KernelTypeError for what is not a str, KernelSyntaxError for one that no compiler takes."""
+    if not isinstance(value, str):
+        raise KernelTypeError(f"{what} must be a str; got one of type {type(value).__name__}")
+    if _UNPRINTABLE.search(value):
+        raise KernelSyntaxError(f"{what} holds a NUL or half a surrogate pair, which no compiler takes")
 
 
 class Program:
@@ -40,10 +46,10 @@ class Program:
     def __init__(
         self, code: str | None, file: str | None, options: tuple[str, ...] = (), expressions: tuple[str, ...] = ()
     ):
-        if code is not None and not isinstance(code, str):
-            raise KernelTypeError(f"the code of a kernel must be a str; it is a {type(code).__name__}")
-        if code is not None and _UNPRINTABLE.search(code):
-            raise KernelSyntaxError("the code holds a NUL or half a surrogate pair, which no compiler takes")
+        if code is not None:
+            check_text(code, "the code of a kernel")
+        for text in (*options, *expressions):
+            check_text(text, "an option or name expression")
         self.code = code
         self.options = options
         self._expressions = expressions

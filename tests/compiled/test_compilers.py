@@ -202,6 +202,32 @@ def test_a_kernel_that_calls_host_code_is_told_so():
 
 
 @nvrtc
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("struct P {\n  flaot y;\n};\n__global__ void k(P* p) { p->y = 1; }", 'k.cu:2: .*"flaot" is undefined$'),
+        ("struct P { flaot y; };\nstruct Q { P p; };\n__global__ void k(Q* q) {}", 'k.cu:1: .*"flaot" is undefined$'),
+        ("using real = flaot;\n__global__ void k(real* p) {}", 'k.cu:1: .*"flaot" is undefined$'),
+        ("const int M = N * 2;\n__global__ void k(int* p) { *p = M; }", 'k.cu:1: .*"N" is undefined$'),
+        ("\n__global__ void k(\n  std::vector<float> x) {}", r"k.cu:3: .*device code cannot use std::vector"),
+        ("float c;\n__global__ void k(float* p) { *p = c; }", 'k.cu:2: .*"c" is undefined .*k.cu:1 is host code'),
+        (
+            "struct P { float x; float get() { return x; } };\n__global__ void k(P* p) { p->get(); }",
+            'k.cu:2: .*no member "get" .*k.cu:1 is host code, put __device__',
+        ),
+        (
+            "struct P { int x; P operator+(P o) { return o; } };\n__global__ void k(P* p) { p[0] + p[1]; }",
+            r'k.cu:2: .*no operator "\+" matches .*k.cu:1 is host code, put __device__',
+        ),
+    ],
+)
+def test_the_error_is_that_of_the_declaration_that_is_wrong(code, message):
+    """What NVRTC rejects is passed over as the host's; a kernel that needs it must not hide why."""
+    with pytest.raises(CompileError, match=message):
+        compile_cuda(code, name="k.cu")
+
+
+@nvrtc
 def test_the_default_device_option_makes_it_device_code():
     code = 'float twice(float v) { return 2 * v; }\nextern "C" __global__ void k(float* x) { *x = twice(*x); }'
     assert ".entry k(" in compile_cuda(code, options=("-default-device",)).text

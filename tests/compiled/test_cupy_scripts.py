@@ -224,6 +224,15 @@ copy((1,), (2,), (b.data.ptr + 8, out))
 print(*out[:2].get().astype(int))
 copy((1,), (2,), (np.uint64(b.data.ptr), out))
 print(*out[:2].get().astype(int))
+copy((1,), (2,), (b.data + 8, out))
+print(*out[:2].get().astype(int))
+table = cp.array([x.__cuda_array_interface__["data"][0] for x in (b, a)], dtype=cp.uint64)
+gather((1,), (8,), (table, out))
+print(*out.get().astype(int))
+number = cp.RawKernel('extern "C" __global__ void number(unsigned long long p, float* o)'
+                      '{ o[threadIdx.x] = ((float*)p)[threadIdx.x]; }', "number")
+number((1,), (2,), (b.data.ptr, out))
+print(*out[:2].get().astype(int))
 """
 
 
@@ -233,5 +242,8 @@ def test_pointers_may_be_numbers_and_lie_in_tables(tmp_path):
     done = subprocess.run(
         [sys.executable, "-m", "gpukit", "check", str(script)], capture_output=True, text=True, timeout=120
     )
-    assert done.stdout.splitlines()[:3] == ["0 1 2 3 0 10 20 30", "20 30", "0 10"], done.stderr
+    assert done.stdout.splitlines()[:6] == [
+        *("0 1 2 3 0 10 20 30", "20 30", "0 10"),
+        *("20 30", "0 10 20 30 0 1 2 3", "0 10"),
+    ], done.stderr
     assert done.returncode == 0

@@ -359,3 +359,81 @@ def test_a_file_may_have_what_nvcc_lets_it_have(tmp_path):
     x, y = np.zeros(1, np.float32), np.zeros(1, np.int32)
     gpukit.profile(gpukit.load(path)["k"], 1, 1, x, y)
     assert (x[0], y[0]) == (-np.inf, 2**31 - 8)
+
+
+@pytest.mark.parametrize(
+    ("expression", "value"),
+    [
+        ("std::max(2, 3)", 3),
+        ("std::numeric_limits<short>::max()", 32767),
+        ("(ushort)-1", 65535),
+        ("(int64_t)-1", -1),
+        ("(float)((__int128)1 << 100 >> 98)", 4),
+        ("RAND_MAX > 1", 1),
+    ],
+)
+def test_a_file_has_what_nvcc_includes(tmp_path, expression, value):
+    path = tmp_path / "nvcc.cu"
+    path.write_text(f"__global__ void k(float* x) {{ *x = {expression}; }}")
+    x = np.zeros(1, np.float32)
+    gpukit.profile(gpukit.load(path)["k"], 1, 1, x)
+    assert x[0] == value
+
+
+def test_a_header_may_have_a_byte_order_mark(tmp_path):
+    (tmp_path / "seven.h").write_bytes(b"\xef\xbb\xbf#define SEVEN 7\n")
+    path = tmp_path / "k.cu"
+    path.write_text('#include "seven.h"\n__global__ void k(int* x) { *x = SEVEN; }')
+    x = np.zeros(1, np.int32)
+    gpukit.profile(gpukit.load(path)["k"], 1, 1, x)
+    assert x[0] == 7
+
+
+def test_the_block_that_a_kernel_requires():
+    kernel = gpukit.RawKernel(
+        'extern "C" __global__ void __block_size__((64, 1, 1)) k(int* y) { *y = blockDim.x; }', "k"
+    )
+    y = np.zeros(1, np.int32)
+    gpukit.profile(kernel, 1, 64, y)
+    assert y[0] == 64
+    for block in (32, 128, (8, 8)):
+        with pytest.raises(gpukit.GpukitError, match=r"blocks of \(64, 1, 1\) threads only"):
+            gpukit.profile(kernel, 1, block, y)
+
+
+TEXT = 'extern "C" __global__ void k(int* y) {}'
+
+
+@pytest.mark.parametrize("name", [None, b"k", 3, "k\0", "\ud800"])
+def test_names_that_are_no_text_are_refused(name):
+    with pytest.raises(gpukit.GpukitError, match="the name of a kernel"):
+        gpukit.RawKernel(TEXT, name)
+    with pytest.raises(gpukit.GpukitError, match="the name of a kernel"):
+        gpukit.RawModule(code=TEXT).get_function(name)
+    with pytest.raises(gpukit.GpukitError, match="name expression"):
+        gpukit.RawModule(code=TEXT, name_expressions=[name])
+
+
+def test_other_arguments_that_are_no_text_are_refused():
+    with pytest.raises(gpukit.GpukitError, match=r"name_expressions must be a list of strings, such as \['k<int>'\]"):
+        gpukit.RawModule(code=TEXT, name_expressions="k<int>")
+    with pytest.raises(gpukit.GpukitError, match="path must be a str or a Path"):
+        gpukit.RawModule(path=3)
+    with pytest.raises(gpukit.GpukitError, match="option"):
+        gpukit.RawKernel(TEXT, "k", ("-DA=\ud800",))
+
+
+def test_structures_of_foreign_byte_order_are_refused():
+    kernel = gpukit.RawKernel('struct P { int a, b; };extern "C" __global__ void k(P p, int* y) { *y = p.b; }', "k")
+    y, p = np.zeros(1, np.int32), np.array([(2, 3)], [("a", "i4"), ("b", "i4")])
+    gpukit.profile(kernel, 1, 1, p[0], y)
+    assert y[0] == 3
+    with pytest.raises(gpukit.GpukitError, match="`p` of `k` has foreign byte order"):
+        gpukit.profile(kernel, 1, 1, p.astype(p.dtype.newbyteorder())[0], y)
+
+
+def test_zero_is_the_null_pointer():
+    kernel = gpukit.RawKernel('extern "C" __global__ void k(int* p, int* y) { *y = p == nullptr; }', "k")
+    y = np.zeros(1, np.int32)
+    gpukit.profile(kernel, 1, 1, 0, y)
+    assert y[0] == 1
