@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from numba_readings import copy, grid_stride_shared_tree, shared_read
 from sparse_products import pareto_matrix, row_per_warp_reading_the_end_in_every_test
 
 import gpukit
@@ -73,25 +74,6 @@ class TestReductionInPlace:
 # --- other launches read on the H200 from numba-cuda kernels -------------------------------------------------------
 
 
-@cuda.jit
-def grid_stride_shared_tree(x, out):
-    tile = cuda.shared.array(256, np.int32)
-    tid = cuda.threadIdx.x
-    total = 0
-    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        total += x[i]
-    tile[tid] = total
-    cuda.syncthreads()
-    stride = 128
-    while stride > 0:
-        if tid < stride:
-            tile[tid] += tile[tid + stride]
-        cuda.syncthreads()
-        stride //= 2
-    if tid == 0:
-        cuda.atomic.add(out, 0, tile[0])
-
-
 def test_grid_stride_sum_with_a_tree_in_shared_memory():
     out = np.zeros(1, np.int32)
     expected = reading(H200["grid_stride_shared_tree"], *GLOBAL) | reading(SOURCE["grid_stride_shared_tree"])
@@ -100,28 +82,12 @@ def test_grid_stride_sum_with_a_tree_in_shared_memory():
     assert out[0] == N
 
 
-@cuda.jit
-def shared_read(out, stride):
-    tile = cuda.shared.array(1024, np.int32)
-    tid = cuda.threadIdx.x
-    tile[tid] = tid
-    cuda.syncthreads()
-    out[tid] = tile[tid * stride % 1024]
-
-
 @pytest.mark.parametrize("stride", [2, 32])
 def test_bank_conflicts_of_a_strided_read(stride):
     out = np.zeros(1024, np.int32)
     expected = reading(H200["shared_read"][f"stride_{stride}"])
     assert counted(shared_read, 1, 1024, out, stride, like=expected) == expected
     assert (out == np.arange(1024) * stride % 1024).all()
-
-
-@cuda.jit
-def copy(x, y):
-    i = cuda.grid(1)
-    if i < x.size:
-        y[i] = x[i]
 
 
 def test_copy_of_doubles():

@@ -12,6 +12,7 @@ from gpukit.report.model import LineReport, Number, Report
 
 if TYPE_CHECKING:
     from gpukit.machine.executor import Run
+    from gpukit.machine.hazards import Hazard
     from gpukit.machine.program import Launch, Program
 
 _RATIO = "_per_instruction", "_per_request", "_efficiency"
@@ -31,11 +32,13 @@ def report_of(made: Launch, run: Run, hazards: bool, gpu: str | None, seconds: f
     ridge = find_gpu(gpu).to_dict() if gpu is not None else None
     findings = [*run.findings, *find(program, made, counters, by_line, work, ridge)]
     by_place = _by_place(program, by_line)
+    told: dict[Place, list[Hazard]] = {}
+    for hazard in (*run.hazards, *findings):
+        told.setdefault((hazard.file, hazard.line), []).append(hazard)
     lines: list[LineReport] = []
     for line in program.source:
-        counted = by_place.pop((line.file, line.number), {})
-        here = [h for h in (*run.hazards, *findings) if h.line == line.number and h.file == line.file]
-        lines.append(_line(line.file, line.number, line.text, counted, here))
+        place = line.file, line.number
+        lines.append(_line(*place, line.text, by_place.pop(place, {}), told.get(place, [])))
     return Report(
         kernel=program.kernel_name,
         file=program.file,
@@ -100,6 +103,6 @@ def _sum(parts: Iterable[Mapping[str, Number]]) -> dict[str, Number]:
     return total
 
 
-def _line(file: str, number: int, text: str, counted: Mapping[str, Number], here: list) -> LineReport:
+def _line(file: str, number: int, text: str, counted: Mapping[str, Number], here: list[Hazard]) -> LineReport:
     shown = {name: value for name, value in counted.items() if value}
     return LineReport(file, number, text, shown, counted.get("active_lanes_per_instruction") or None, here)

@@ -12,10 +12,11 @@ import numpy as np
 import pytest
 from compiled.kernels.launches import LAUNCHES, Launch, Near
 from compiled.kernels.table import HERE, LADDER, i32
+from numba_readings import copy, grid_stride_shared_tree, shared_read
 from sparse_products import pareto_matrix, row_per_warp_reading_the_end_in_every_test
 
 import gpukit
-from gpukit import cuda, raw
+from gpukit import raw
 from gpukit.kernels import coalescing, reduction, spmv
 from gpukit.resources import data_file
 
@@ -195,25 +196,6 @@ def test_cuda_cpp_reading(name: str):
     np.testing.assert_allclose(args[position], right, rtol=1e-4)
 
 
-@cuda.jit
-def grid_stride_shared_tree(x, out):
-    tile = cuda.shared.array(256, np.int32)
-    tid = cuda.threadIdx.x
-    total = 0
-    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
-        total += x[i]
-    tile[tid] = total
-    cuda.syncthreads()
-    stride = 128
-    while stride > 0:
-        if tid < stride:
-            tile[tid] += tile[tid + stride]
-        cuda.syncthreads()
-        stride //= 2
-    if tid == 0:
-        cuda.atomic.add(out, 0, tile[0])
-
-
 def test_numba_grid_stride_sum():
     out = np.zeros(1, np.int32)
     # The H200 counted two wavefronts more, conflicts that no address of the kernel explains (facts/source_level.json).
@@ -225,26 +207,10 @@ def test_numba_grid_stride_sum():
     assert out[0] == N
 
 
-@cuda.jit
-def shared_read(out, stride):
-    tile = cuda.shared.array(1024, np.int32)
-    tid = cuda.threadIdx.x
-    tile[tid] = tid
-    cuda.syncthreads()
-    out[tid] = tile[tid * stride % 1024]
-
-
 @pytest.mark.parametrize("stride", [2, 32])
 def test_numba_bank_conflicts(stride: int):
     expected = reading(H200["shared_read"][f"stride_{stride}"])
     assert counted(shared_read, 1, 1024, np.zeros(1024, np.int32), stride, like=expected) == expected
-
-
-@cuda.jit
-def copy(x, y):
-    i = cuda.grid(1)
-    if i < x.size:
-        y[i] = x[i]
 
 
 def test_numba_copy_of_doubles():

@@ -63,6 +63,14 @@ def _requests(inst: Instruction) -> tuple[tuple[int, int], ...] | None:
     return None if inst.requests is None else tuple((r.offset, r.nbytes) for r in inst.requests)
 
 
+def _moved(out: Emitter, inst: Instruction, operand: Operand) -> tuple[tuple[Operand, ...], np.dtype]:
+    """What a load or store moves: its items, one for each element of a vector, and their type."""
+    kind = TYPES[inst.type]
+    if kind.kind == "V":
+        out.refuse(f"`{inst.name}`: 128-bit values")
+    return operand.items if isinstance(operand, Vector) else (operand,), kind
+
+
 def _register_dtype(out: Emitter, operand: Operand, dtype: np.dtype) -> np.dtype:
     """The dtype to move a value in: that of the register, if it has the same size, so that no view is needed."""
     if isinstance(operand, Register) and operand.name in out.names:
@@ -78,10 +86,7 @@ def _register_dtype(out: Emitter, operand: Operand, dtype: np.dtype) -> np.dtype
 @instruction("ld", "ldu", effect=True)
 def ld(out: Emitter, inst: Instruction) -> None:
     target, where = inst.operands[:2]
-    items = target.items if isinstance(target, Vector) else (target,)
-    kind = TYPES[inst.type]
-    if kind.kind == "V":
-        out.refuse(f"`{inst.name}`: 128-bit values")
+    items, kind = _moved(out, inst, target)
     space = _space(inst)
     if space == "param":
         if not isinstance(where, Memory) or isinstance(where.base, Symbol):
@@ -125,10 +130,7 @@ def _load_parameter(out: Emitter, items: tuple[Operand, ...], where: Operand, ki
 @instruction("st", effect=True)
 def st(out: Emitter, inst: Instruction) -> None:
     where, source = inst.operands[:2]
-    items = source.items if isinstance(source, Vector) else (source,)
-    kind = TYPES[inst.type]
-    if kind.kind == "V":
-        out.refuse(f"`{inst.name}`: 128-bit values")
+    items, kind = _moved(out, inst, source)
     space = _space(inst)
     if space == "param":
         assert isinstance(where, Memory) and isinstance(where.base, Symbol)
