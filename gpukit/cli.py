@@ -13,7 +13,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -306,13 +306,26 @@ def _measure(
         return _measure_script(target, arguments, mode, json_file, html_file, gpu, level, launch)
     if arguments:
         raise click.UsageError(f"unexpected {arguments[0]!r}; give the kernel's arguments with --arg NAME=VALUE.")
-    run = _launcher(f"gpukit {mode}", kernel["file"], kernel["kernel"], gpu, **launch)
-    if level == "both":
-        _deliver_comparison(run(gpukit.compare_levels), json_file, html_file)
-        return 0
-    report = run(gpukit.profile, level=level)
+    with _errors_in(json_file, kernel["file"], kernel["kernel"]):
+        run = _launcher(f"gpukit {mode}", kernel["file"], kernel["kernel"], gpu, **launch)
+        if level == "both":
+            _deliver_comparison(run(gpukit.compare_levels), json_file, html_file)
+            return 0
+        report = run(gpukit.profile, level=level)
     _deliver(report, json_file, html_file, gpu, hazards_only=mode == "check")
     return EXIT_ERROR if mode == "check" and report.errors else 0
+
+
+@contextlib.contextmanager
+def _errors_in(json_file: str | None, file: str, kernel: str) -> Iterator[None]:
+    """A kernel that does not compile or run leaves its error where its report would have been."""
+    try:
+        yield
+    except GpukitError as error:
+        if json_file is not None:
+            what = {"message": str(error), "file": error.file or file, "line": error.line}
+            _write(json_file, json.dumps({"kernel": kernel, "file": file, "error": what}, indent=2) + "\n")
+        raise
 
 
 def _launcher(
@@ -423,8 +436,11 @@ def _check_is_script(target: str) -> None:
     from gpukit import levels, targets
 
     if levels.is_cpp_file(target):
-        known = ", ".join(targets.shown_names(levels.load(target))) or "none"
-        raise click.UsageError(f"{target} is no Python script; name one of its kernels: {target}:KERNEL ({known}).")
+        names = targets.shown_names(levels.load(target))
+        known = ", ".join(names) or "none"
+        text = f"{target} is no Python script; name one of its kernels: {target}:KERNEL ({known})."
+        example = _example("gpukit check", target, names[0], (), None, None) if names else ""
+        raise click.UsageError(_with_example(text, example))
 
 
 def _kernel_files(paths: Iterable[Path]) -> list[Path]:

@@ -46,8 +46,10 @@ def shown_names(kernels: Iterable[str]) -> list[str]:
 def _absent(file: str, name: str, known: Sequence[str], templates: Sequence[str] = ()) -> KernelTypeError:
     if name in templates:
         what = f"`{name}` is a template: name it with its arguments, such as {name}<256> or {name}<float>"
+    elif known or templates:
+        what = f"this file has no kernel {name!r}; its kernels: {', '.join(known)}"
     else:
-        what = f"this file has no kernel {name!r}; its kernels: {', '.join(known) or 'none'}"
+        what = "this file has no kernel; a kernel is @cuda.jit in a .py file or __global__ in a .cu file"
     return KernelTypeError(what, file=file)
 
 

@@ -10,6 +10,7 @@ import contextlib
 import enum
 import functools
 import importlib
+import importlib.util
 import inspect
 import linecache
 import os
@@ -298,12 +299,15 @@ def _numba_cuda() -> Any:
     """numba-cuda with its compiler. Raises UnsupportedFeature where it is not installed."""
     if platform.system() == "Darwin":
         raise UnsupportedFeature(toolkit.ON_A_MAC)
+    missing = f"numba-cuda's compiler is not installed: {toolkit.INSTALL}"
+    if importlib.util.find_spec("numba_cuda") is None:  # numba may still bring a numba.cuda of its own
+        raise UnsupportedFeature(missing)
     try:
         from numba import cuda
 
         cuda.compile_ptx  # noqa: B018  # the simulator has none
     except (ImportError, AttributeError):
-        raise UnsupportedFeature(f"numba-cuda's compiler is not installed: {toolkit.INSTALL}") from None
+        raise UnsupportedFeature(missing) from None
     return cuda
 
 

@@ -28,6 +28,7 @@ GLOBAL_BASE = 1 << 44
 GLOBAL, SHARED, LOCAL, GENERIC, CONSTANT = "global", "shared", "local", "generic", "constant"
 
 _BYTE = np.dtype(np.uint8)
+_CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h", ".hpp", ".ptx")
 
 # How much of the grid shares one value of a register (computed by `analysis`, never set by a front end).
 UNIFORM, BLOCK, LANE = 0, 1, 2
@@ -50,6 +51,11 @@ class SourceLine:
     file: str
     number: int
     text: str
+
+
+def is_cpp(file: str, text: str = "") -> bool:
+    """Whether a line of source is CUDA C++ or PTX: by its file, or, in a string of a Python file, by its words."""
+    return file.lower().endswith(_CPP_SUFFIXES) or "__global__" in text
 
 
 @dataclass(slots=True)

@@ -11,6 +11,7 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 
 from gpukit.gpus import WARP_SIZE
+from gpukit.machine.program import is_cpp
 from gpukit.report.answers import Place, bank_conflicts, count, sectors
 from gpukit.report.model import LineReport, Report
 
@@ -317,7 +318,6 @@ def counter_rows(report: Report) -> list[CounterRow]:
 
 # --- source text -----------------------------------------------------------------------------------------------------
 
-CPP_SUFFIXES = (".cu", ".cuh", ".h", ".hpp", ".ptx")
 Token = tuple[str, str]  # (style: "", "keyword", "comment", "number" or "string"; text)
 
 
@@ -330,9 +330,7 @@ def source_tokens(lines: list[LineReport]) -> list[list[Token]]:
 
 def _styled(lines: list[LineReport]) -> list[list[Token]]:
     code = textwrap.dedent("\n".join(line.text.rstrip().expandtabs(4) for line in lines))
-    # C++ may also stand in a string of a Python file.
-    is_cpp = any(PurePath(line.file).suffix in CPP_SUFFIXES or "__global__" in line.text for line in lines)
-    language = "cuda" if is_cpp else "python"
+    language = "cuda" if any(is_cpp(line.file, line.text) for line in lines) else "python"
     result: list[list[Token]] = [[]]
     for style, text in _tokens(code, language):
         first, *rest = text.split("\n")

@@ -101,7 +101,7 @@ def render(
         return Group(*parts)
     parts.append(_answers(report, gpu))
     if report.level == "compiled":
-        parts += _counters(report)
+        parts += _counters(report, width)
     first = answers.look_first(report, gpu)
     if first is not None:
         parts.append(_look_first(report, *first))
@@ -142,17 +142,29 @@ def _answers(report: Report, gpu: str) -> RenderableType:
     return Padding(table, (1, 0, 0, 0))
 
 
-def _counters(report: Report) -> list[RenderableType]:
+def _counters(report: Report, width: int) -> list[RenderableType]:
     """The counters as Nsight Compute names them, and what may still differ from its reading."""
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     table.add_column("counter", no_wrap=True)
     table.add_column("loads", justify="right", no_wrap=True)
     table.add_column("stores", justify="right", no_wrap=True)
     table.add_column("in Nsight Compute (stores: _st)", style="dim", overflow="fold")
-    for row in layout.counter_rows(report):
-        table.add_row(row.label, f"{row.load:,}", "" if row.store is None else f"{row.store:,}", row.metric)
+    rows = [
+        (row.label, f"{row.load:,}", "" if row.store is None else f"{row.store:,}", row.metric)
+        for row in layout.counter_rows(report)
+    ]
+    headings = ("counter", "loads", "stores")
+    taken = sum(max(map(len, column)) + 2 for column in zip(headings, *(row[:3] for row in rows), strict=True))
+    for *cells, metric in rows:
+        table.add_row(*cells, _broken(metric, width - taken))
     heading = Text(f"\n{layout.COMPILED_HEADING}", style="bold")
     return [heading, *([table] if table.rows else []), Text(layout.ASSEMBLER_NOTE, style="dim")]
+
+
+def _broken(metric: str, width: int) -> str:
+    """A metric's name, in two lines that break between words where one has not the room."""
+    at = metric.rfind("_", 0, width) if len(metric) > width else -1
+    return metric if at <= 0 else f"{metric[:at]}\n  {metric[at:]}"
 
 
 def _look_first(report: Report, place: Place, reason: str) -> RenderableType:

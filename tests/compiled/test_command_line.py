@@ -16,6 +16,7 @@ from gpukit import argspecs, cli
 from gpukit.cpp import dtypes
 from gpukit.cpp.signatures import Parameter
 from gpukit.errors import LaunchError
+from gpukit.report import terminal
 
 KERNELS = """\
 #include <cuda_fp16.h>
@@ -412,3 +413,38 @@ def test_values_that_do_not_fit(spec, cpp):
     with pytest.raises(LaunchError) as caught:
         one(spec, cpp)
     assert "\n" not in str(caught.value)
+
+
+def test_errors_as_json(folder, capsys):
+    (folder / "wrong.cu").write_text("__global__ void k(int* x) {\n    x[0] = ;\n}\n", encoding="utf-8")
+    code, out, err = run(capsys, "check", "wrong.cu:k", "--grid", 1, "--block", 32, "-a", "x=[32]", "--json", "-")
+    assert code == 1
+    assert json.loads(out) == {
+        "kernel": "k",
+        "file": "wrong.cu",
+        "error": {
+            "message": "wrong.cu:2: the CUDA C++ compiler says: expected an expression",
+            "file": "wrong.cu",
+            "line": 2,
+        },
+    }
+    assert err.startswith("gpukit: wrong.cu:2: ")
+
+
+def test_a_file_without_kernels(folder, capsys):
+    (folder / "none.cu").write_text("void k(int* x) {}\n", encoding="utf-8")
+    code, _, err = run(capsys, "check", "none.cu:k", "--grid", 1, "--block", 32)
+    assert (code, err) == (
+        1,
+        "gpukit: none.cu: this file has no kernel; a kernel is @cuda.jit in a .py file or __global__ in a .cu file\n",
+    )
+
+
+@pytest.mark.parametrize(("width", "name"), [(70, "\n_global_op_ld.sum"), (100, "_global_op_ld.sum")])
+def test_names_of_metrics_break_between_words(folder, width, name):
+    kernel = gpukit.load("kernels.cu")["saxpy"]
+    x = np.ones(1 << 18, np.float32)
+    report = gpukit.profile(kernel, 1024, 256, np.float32(2), x, x.copy(), np.int32(x.size))
+    text = terminal.to_text(report, width)
+    assert f"l1tex__t_requests_pipe_lsu_mem{name}" in re.sub(r"\n +", "\n", text)
+    assert max(map(len, text.splitlines())) <= width

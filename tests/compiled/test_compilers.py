@@ -2,6 +2,7 @@
 
 import enum
 import gc
+import importlib.util
 import math
 import re
 import sys
@@ -646,3 +647,11 @@ def test_a_kernel_that_nobody_holds_is_forgotten(tmp_path):
     names.clear()
     gc.collect()
     assert kernel() is None
+
+
+def test_numba_without_numba_cuda(monkeypatch):
+    """numba may still bring a numba.cuda of its own, which lacks what is needed."""
+    find = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *more: None if name == "numba_cuda" else find(name))
+    with pytest.raises(UnsupportedFeature, match=r'not installed: python -m pip install "gpukit\[compiled\]"'):
+        numba_ptx.compile_numba(lambda x: None, (np.zeros(1),))

@@ -437,3 +437,27 @@ def test_zero_is_the_null_pointer():
     y = np.zeros(1, np.int32)
     gpukit.profile(kernel, 1, 1, 0, y)
     assert y[0] == 1
+
+
+def test_advice_is_in_the_language_of_the_kernel():
+    code = """extern "C" __global__ void k(int* o) {
+        __shared__ int s[64];
+        s[threadIdx.x] = threadIdx.x;
+        o[threadIdx.x] = s[63 - threadIdx.x];
+    }"""
+    report = gpukit.check(gpukit.RawKernel(code, "k"), 1, 64, np.zeros(64, np.int32), raise_=False)
+    assert [hazard.kind for hazard in report.errors] == ["race_shared"]
+    assert "__syncthreads()" in report.errors[0].advice
+    assert "cuda." not in report.errors[0].advice
+
+
+def test_dynamic_shared_memory_that_no_launch_gives():
+    code = 'extern "C" __global__ void k(int* o) { extern __shared__ int s[]; s[threadIdx.x] = o[threadIdx.x]; }'
+    kernel = gpukit.RawKernel(code, "k")
+    report = gpukit.check(kernel, 1, 32, np.zeros(32, np.int32), raise_=False)
+    assert [hazard.kind for hazard in report.errors] == ["oob_shared"]
+    assert (
+        "thread 0 of block 0 writes s[0], but the launch gives the block no dynamic shared memory"
+        in report.errors[0].message
+    )
+    assert not gpukit.check(kernel, 1, 32, np.zeros(32, np.int32), shared_bytes=128).errors

@@ -128,6 +128,9 @@ class BoundsChecks:
                 null = "through a null pointer" if 0 <= first < NULL_REACH else "at an address outside every array"
                 text = f"{who} {array} {null} (address {first:#x})"
                 advice = "Check the pointer and the index."
+            elif not size and space == SHARED:  # `extern __shared__`: an array of fixed size is never empty
+                text = f"{who} {spell(array, (low,))}, but the launch gives the block no dynamic shared memory"
+                advice = "Say at the launch how many bytes it takes (<<<grid, block, bytes>>>, shared_mem=, --shared)."
             elif not size:
                 text = f"{who} {spell(array, (low,))}, but {array} is empty"
                 advice = "Test for the empty case before the access."

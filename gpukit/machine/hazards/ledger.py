@@ -22,6 +22,7 @@ from gpukit.machine.program import (
     Element,
     Launch,
     Operand,
+    is_cpp,
 )
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -130,8 +131,7 @@ class Names:
         self.launch = launch
         self.program = launch.program
         self.geometry = geometry
-        suffix = self.program.file.rsplit(".", 1)[-1].lower()
-        cpp = suffix in ("cu", "cuh", "cpp", "h", "hpp")
+        cpp = is_cpp(self.program.file) or any(is_cpp(line.file, line.text) for line in self.program.source)
         self.syncthreads = "__syncthreads()" if cpp else "cuda.syncthreads()"
         self.syncwarp = "__syncwarp()" if cpp else "cuda.syncwarp()"
         self.threadfence = "__threadfence()" if cpp else "cuda.threadfence()"
