@@ -36,10 +36,9 @@ class Device(Protocol):
 class CpuMachine:
     """The CPU machine as a device."""
 
-    name = "cpu"
-    xp = np
-
     def __init__(self) -> None:
+        self.name = "cpu"
+        self.xp: ModuleType = np
         self.sms = find_gpu(DEFAULT_GPU).sms or 1
 
     def launch(self, launch: Launch) -> None:
