@@ -1,0 +1,305 @@
+"""The rungs of gpukit's families on a GPU: hardware counters of each launch, and what compute-sanitizer says.
+
+On a machine with an NVIDIA GPU, CuPy, numba-cuda, Nsight Compute and compute-sanitizer, from the top of a checkout:
+
+    PYTHONPATH=. python data/probes/families.py --record results          # results/counters.json, results/verdicts.json
+
+Anywhere, with the compilers of the `compiled` extra, count the same launches on the CPU machine, print what differs and
+write the record, in which every difference must have a reason (REASONS below):
+
+    python data/probes/families.py --compare results
+    python data/probes/families.py --publish results         # data/results/h200_families.json
+
+Times are not taken here but by `gpukit bench FAMILY --machine gpu --out FILE`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import concurrent.futures
+import csv
+import json
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROOT = Path(__file__).parents[2]
+from gpukit.gpu.metrics import METRICS
+from gpukit.provenance import provenance
+
+import gpukit
+from gpukit import checking, devices, registry
+from gpukit.registry import Family, Plan, Problem, Rung
+
+RECORD = ROOT / "data/results/h200_families.json"
+# What must be equal. The CPU machine does not split atomics by whether the old value is used.
+COMPARED = (
+    *("global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors"),
+    *("global_atomics", "global_atomic_sectors"),
+    *("shared_load_requests", "shared_store_requests", "shared_load_wavefronts", "shared_store_wavefronts"),
+    *("shared_load_bank_conflicts", "shared_store_bank_conflicts"),
+)
+# The sanitizer's tools; small sizes, since each access is followed.
+TOOLS = ("memcheck", "racecheck", "synccheck", "initcheck")
+SANITIZED_N = 5_000
+SUMMARY = re.compile(r"(?:ERROR|RACECHECK|SYNCCHECK) SUMMARY: (.*)")
+
+
+# --- what is launched ------------------------------------------------------------------------------------------------
+
+
+def rungs() -> Iterator[tuple[Family, Rung]]:
+    """Every rung that is a kernel and runs on both machines, in order."""
+    for family in registry.families().values():
+        for rung in family.rungs.values():
+            if rung.kernel is not None and {"cpu", "gpu"} <= set(rung.machines):
+                yield family, rung
+
+
+def problem_on_host(family: Family, n: int) -> Problem:
+    """The same numbers on every machine: drawn by NumPy."""
+    return family.problem(n, family.kinds[-1], np.random.default_rng(0), devices.device("cpu"))
+
+
+def plans(n: int | None, device: devices.Device) -> Iterator[tuple[str, Family, Rung, Problem, Plan]]:
+    """(name, family, rung, problem, plan) of every rung, at the family's size for the CPU machine or at n."""
+    of: tuple[str, Problem] | None = None
+    for family, rung in rungs():
+        if of is None or of[0] != family.name:
+            made = problem_on_host(family, n or family.cpu_n)
+            arrays = {name: device.xp.asarray(array) for name, array in made.arrays.items()}
+            of = family.name, replace(made, arrays=arrays)
+        yield f"{family.name}.{rung.key}", family, rung, of[1], rung.plan(of[1], family.block, device)
+
+
+def launch_names(name: str, plan: Plan) -> list[str]:
+    """What each launch of a plan is called in the record."""
+    return [name] if len(plan.launches) == 1 else [f"{name}/{k + 1}" for k in range(len(plan.launches))]
+
+
+# --- on the GPU ------------------------------------------------------------------------------------------------------
+
+
+def run(n: int | None, out: Path | None, only: str | None) -> None:
+    """Launch everything once on the GPU, with Nsight Compute's profiler on for the launches and nothing else."""
+    import cupy
+
+    gpu = devices.device("gpu")
+    launched, failed = [], {}
+    for name, family, rung, problem, plan in plans(n, gpu):
+        if only is not None and name != only:
+            continue
+        devices.poison(plan)
+        devices.restore(plan)
+        gpu.synchronize()
+        try:
+            cupy.cuda.profiler.start()
+            devices.run(plan, gpu)
+            gpu.synchronize()
+            cupy.cuda.profiler.stop()
+        except gpukit.GpukitError as error:
+            failed[name] = str(error)
+            continue
+        wrong = checking.compare(rung, problem, family.block, np.asarray(plan.answer()))
+        if wrong is not None:
+            failed[name] = str(wrong)
+        launched += launch_names(name, plan)
+    if out is not None:
+        out.write_text(json.dumps({"launched": launched, "wrong": failed}, indent=1))
+    print(f"{len(launched)} launches, wrong: {failed}")
+
+
+def record(out: Path) -> None:
+    """Counters and verdicts of this machine's GPU."""
+    out.mkdir(parents=True, exist_ok=True)
+    run_again = [sys.executable, __file__, "--run", str(out / "launched.json")]
+    table = out / "counters.csv"
+    ncu = ["ncu", "--clock-control", "none", "--print-units", "base", "--csv", "--profile-from-start", "off"]
+    ncu += ["--metrics", ",".join(METRICS.values()), "--log-file", str(table)]
+    if subprocess.run([*ncu, *run_again], stdout=subprocess.DEVNULL).returncode:
+        sys.exit(f"Nsight Compute stopped: {table.read_text()[-2000:] if table.exists() else ''}")
+    listed = json.loads((out / "launched.json").read_text())
+    version = subprocess.run(["ncu", "--version"], capture_output=True, text=True).stdout.splitlines()[-1].split()[1]
+    command = " ".join([*ncu[:-1], "counters.csv", "python data/probes/families.py --run launched.json"])
+    machine = provenance(command, devices.device("gpu")) | {"ncu": version}
+    result = {"machine": machine, "wrong": listed["wrong"], "launches": collected(table, listed["launched"])}
+    (out / "counters.json").write_text(json.dumps(result, indent=1))
+    print(f"counters of {len(result['launches'])} launches")
+    sanitize(out)
+
+
+def collected(table: Path, names: list[str]) -> dict[str, dict[str, int]]:
+    """Counters that are not 0 by launch, from Nsight Compute's CSV file, in which launches have their order."""
+    rows = csv.DictReader(line for line in table.read_text().splitlines() if line.startswith('"'))
+    known = {metric: name for name, metric in METRICS.items()}
+    readings: dict[int, dict[str, int]] = defaultdict(dict)
+    for row in rows:
+        of_launch = readings[int(row["ID"])]
+        value = int(float(row["Metric Value"].replace(",", "")))
+        if value and row["Metric Name"] in known:
+            of_launch[known[row["Metric Name"]]] = value
+    return {name: readings[number] for name, number in zip(names, sorted(readings), strict=True)}
+
+
+def sanitize(out: Path) -> None:
+    """What compute-sanitizer says of each rung that is there to show a hazard and of those that differ from it in one
+    thing; memcheck and initcheck of all rungs at once."""
+    asked = [(tool, None) for tool in TOOLS]
+    for family, rung in rungs():
+        racy = [r for r in family.rungs.values() if r.hazard]
+        if any(rung is r or rung.against == r.key or r.against == rung.key for r in racy):
+            asked += [(tool, f"{family.name}.{rung.key}") for tool in ("racecheck", "synccheck")]
+    with concurrent.futures.ThreadPoolExecutor(6) as pool:
+        said = list(pool.map(lambda pair: sanitized(*pair), asked))
+    verdicts: dict[str, dict[str, Any]] = defaultdict(dict)
+    for (tool, only), verdict in zip(asked, said, strict=True):
+        verdicts[only or "all rungs"][tool] = verdict
+    version = subprocess.run(["compute-sanitizer", "--version"], capture_output=True, text=True).stdout
+    result = {
+        "tool": version.strip().splitlines()[0] if version.strip() else "compute-sanitizer",
+        "command": f"compute-sanitizer --tool TOOL python data/probes/families.py --n {SANITIZED_N} --only RUNG --run -",
+        "verdicts": verdicts,
+    }
+    (out / "verdicts.json").write_text(json.dumps(result, indent=1))
+    print(json.dumps(verdicts, indent=1))
+
+
+def sanitized(tool: str, only: str | None) -> dict[str, Any]:
+    """One run under a tool: its summary line, and its first messages."""
+    words = ["compute-sanitizer", "--tool", tool, "--print-limit", "20", sys.executable, __file__]
+    words += ["--n", str(SANITIZED_N), *(["--only", only] if only else []), "--run", "-"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=400)
+    text = done.stdout + done.stderr
+    found = SUMMARY.findall(text)
+    messages = [
+        line.removeprefix("=========").strip()
+        for line in text.splitlines()
+        if re.match(r"=+ +(Error|Warning|Invalid|Uninit|Barrier)", line)
+    ]
+    return {"summary": found[-1] if found else text[-400:], "messages": messages[:6]}
+
+
+# --- on the CPU machine ----------------------------------------------------------------------------------------------
+
+
+def counted(plan: Plan, level: str | None) -> list[dict[str, int]]:
+    """Counters of each launch of a plan that are compared."""
+    devices.restore(plan)
+    found = []
+    for launch in plan.launches:
+        report = gpukit.profile(
+            *(launch.kernel, launch.grid, launch.block, *launch.args),
+            shared_bytes=launch.shared_bytes,
+            hazards=False,
+            level=level,
+        )
+        found.append({name: report.counters.get(name, 0) for name in COMPARED})
+    return found
+
+
+def hardware(counters: dict[str, int]) -> dict[str, int]:
+    """A reading under the CPU machine's names."""
+    made = {name: counters.get(name, 0) for name in COMPARED}
+    parts = ("global_reduction", "global_atomic")
+    made["global_atomics"] = sum(counters.get(f"{part}_requests", 0) for part in parts)
+    made["global_atomic_sectors"] = counters.get("global_reduction_sectors", 0) + counters.get(
+        "global_atomic_op_sectors", 0
+    )
+    return made
+
+
+# Launch -> level -> why its counters differ from the hardware's. What is not here must be equal.
+REASONS: dict[str, dict[str, str]] = {}
+
+
+def compare(out: Path) -> dict[str, Any]:
+    """The record: readings, and what each level of the CPU machine counts differently."""
+    readings = json.loads((out / "counters.json").read_text())
+    launches: dict[str, Any] = {}
+    cpu = devices.device("cpu")
+    for name, _, rung, _, plan in plans(None, cpu):
+        levels = ("source", "compiled") if rung.language == registry.NUMBA else ("compiled",)
+        of_level = {level: counted(plan, level) for level in levels}
+        for k, launch in enumerate(launch_names(name, plan)):
+            if launch not in readings["launches"]:
+                print(f"{launch}: not read on the GPU")
+                continue
+            there = hardware(readings["launches"][launch])
+            entry: dict[str, Any] = {
+                "language": rung.language,
+                "counters": {counter: value for counter, value in there.items() if value},
+                "instructions": readings["launches"][launch].get("warp_instructions", 0),
+            }
+            for level in levels:
+                here = of_level[level][k]
+                differs = {counter: here[counter] for counter in COMPARED if here[counter] != there[counter]}
+                if differs:
+                    entry[level] = {"counts": differs, "reason": REASONS.get(launch, {}).get(level, "")}
+                    pairs = {counter: f"{there[counter]:,} / {value:,}" for counter, value in differs.items()}
+                    print(f"{launch} ({level}), hardware / CPU machine: {pairs}")
+            launches[launch] = entry
+    verdicts = json.loads((out / "verdicts.json").read_text())
+    return {"machine": readings["machine"], "wrong": readings["wrong"], "sanitizer": verdicts, "launches": launches}
+
+
+def publish(out: Path) -> None:
+    """Write the record. Refuses a difference without a reason."""
+    made = compare(out)
+    unexplained = [
+        f"{launch} ({level})"
+        for launch, entry in made["launches"].items()
+        for level in ("source", "compiled")
+        if level in entry and not entry[level]["reason"]
+    ]
+    if unexplained or made["wrong"]:
+        sys.exit(f"no reason is known for: {', '.join(unexplained)}; wrong: {made['wrong']}")
+    launches = made.pop("launches")
+    made["summary"] = summary(launches)
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(entry)}" for name, entry in launches.items())
+    head = ",\n".join(f"{json.dumps(key)}: {json.dumps(value)}" for key, value in made.items())
+    RECORD.write_text(f'{{{head},\n"launches": {{\n{lines}\n}}}}\n')
+    print(json.dumps(made["summary"], indent=1))
+
+
+def summary(launches: dict[str, Any]) -> dict[str, Any]:
+    """How many launches were read, and how many agree at each level."""
+    numba = [entry for entry in launches.values() if entry["language"] == registry.NUMBA]
+    return {
+        "launches": len(launches),
+        "numba": len(numba),
+        "CUDA C++": len(launches) - len(numba),
+        "compiled_level_agrees": sum("compiled" not in entry for entry in launches.values()),
+        "source_level_agrees": sum("source" not in entry for entry in numba),
+    }
+
+
+def main() -> None:
+    """What the text at the top says."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    step = parser.add_mutually_exclusive_group(required=True)
+    step.add_argument("--record", type=Path, metavar="FOLDER", help="counters and verdicts of this machine's GPU")
+    step.add_argument("--run", type=Path, metavar="FILE", help="launch everything once on the GPU (used by --record)")
+    step.add_argument("--compare", type=Path, metavar="FOLDER", help="print what the CPU machine counts differently")
+    step.add_argument("--publish", type=Path, metavar="FOLDER", help="write the record")
+    parser.add_argument("--n", type=int, help="with --run: another size than the family's")
+    parser.add_argument("--only", help="with --run: one rung, FAMILY.RUNG")
+    given = parser.parse_args()
+    if given.record:
+        record(given.record)
+    elif given.run:
+        run(given.n, None if str(given.run) == "-" else given.run, given.only)
+    elif given.compare:
+        compare(given.compare)
+    else:
+        publish(given.publish)
+
+
+if __name__ == "__main__":
+    main()
