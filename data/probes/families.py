@@ -29,8 +29,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-ROOT = Path(__file__).parents[2]
 from gpukit.gpu.metrics import METRICS
 from gpukit.provenance import provenance
 
@@ -38,6 +36,7 @@ import gpukit
 from gpukit import checking, devices, registry
 from gpukit.registry import Family, Plan, Problem, Rung
 
+ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "data/results/h200_families.json"
 # What must be equal. The CPU machine does not split atomics by whether the old value is used.
 COMPARED = (
@@ -164,7 +163,7 @@ def sanitize(out: Path) -> None:
     version = subprocess.run(["compute-sanitizer", "--version"], capture_output=True, text=True).stdout
     result = {
         "tool": version.strip().splitlines()[0] if version.strip() else "compute-sanitizer",
-        "command": f"compute-sanitizer --tool TOOL python data/probes/families.py --n {SANITIZED_N} --only RUNG --run -",
+        "command": f"compute-sanitizer --tool TOOL python families.py --n {SANITIZED_N} --only RUNG --run -",
         "verdicts": verdicts,
     }
     (out / "verdicts.json").write_text(json.dumps(result, indent=1))
