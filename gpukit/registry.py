@@ -136,6 +136,18 @@ class Rung:
         return f"{file}:{self.name}"
 
 
+@dataclass(frozen=True)
+class Sweep:
+    """The exercise of the grid size: the same rungs on the same problem with more and more blocks.
+
+    plan: (kernel, problem, threads per block, device, blocks) -> Plan. rungs: keys of those that are swept.
+    """
+
+    plan: Callable[[Any, Problem, int, Device, int], Plan]
+    rungs: tuple[str, ...]
+    blocks: tuple[int, ...] = (64, 256, 1024, 4096, 16384)
+
+
 @dataclass
 class Family:
     """What the rungs of a family share; made at the top of its module, `FAMILY = Family(__name__, ...)`.
@@ -148,6 +160,7 @@ class Family:
     cpu_n, gpu_n: sizes that are measured on the CPU machine and on a GPU (well past its L2).
     counters: those of `Report.counters` that tell this family's story, in the order of the table.
     size: what n counts ("elements", "rows of a square matrix").
+    sweep: set at the end of the module by a family whose grid size is worth a look.
     """
 
     module: str
@@ -160,6 +173,7 @@ class Family:
     cpu_n: int = 1 << 20
     gpu_n: int = 1 << 28
     size: str = "elements"
+    sweep: Sweep | None = None
     rungs: dict[str, Rung] = field(default_factory=dict)
 
     @property

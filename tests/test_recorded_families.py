@@ -1,4 +1,4 @@
-"""The CPU machine's counters against those of an H200, for every rung of every family (data/results/h200_families.json).
+"""The CPU machine's counters against an H200's, for every rung of every family (data/results/h200_families.json).
 
 Both levels count each launch anew. They must equal the hardware on every counter, except where the record gives the
 number that the level counts instead, and the reason for it; then they must give that number.
