@@ -901,7 +901,11 @@ def test_warp_operations():
 def test_barriers_that_count():
     def kernel(out):
         i = cuda.threadIdx.x
-        out[i] = cuda.syncthreads_count(i < 5) + 100 * cuda.syncthreads_or(i == 7) + 1000 * cuda.syncthreads_and(i >= 0)
+        out[i] = (
+            cuda.syncthreads_count(int(i < 5))
+            + 100 * cuda.syncthreads_or(int(i == 7))
+            + 1000 * cuda.syncthreads_and(int(i >= 0))
+        )
 
     assert (results(kernel) == 1105).all()
 
@@ -1416,3 +1420,14 @@ def test_a_value_that_one_side_of_a_branch_changes_is_kept_for_the_other():
 def test_a_misspelled_name_is_told_the_right_one(kernel, meant):
     with pytest.raises(GpukitError, match=f"did you mean `{meant}`"):
         launch(kernel, 1, 1, np.zeros(4))
+
+
+@pytest.mark.parametrize("kind", ["count", "and", "or"])
+def test_a_reducing_barrier_takes_integers_only_as_in_numba_cuda(kind, tmp_path):
+    file = tmp_path / "vote.py"
+    file.write_text(
+        "from numba import cuda\n\n@cuda.jit\ndef vote(x, out):\n    t = cuda.threadIdx.x\n"
+        f"    out[t] = cuda.syncthreads_{kind}(x[t] > 3)\n"
+    )
+    with pytest.raises(KernelTypeError, match=rf"vote.py:6: .*no syncthreads_{kind} of a bool: write int"):
+        bind(load(file)["vote"], (1, 1, 1), (32, 1, 1), (np.arange(32), np.zeros(32, np.int32)), 0, GlobalMemory())

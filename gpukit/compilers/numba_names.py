@@ -182,10 +182,12 @@ class _Names:
         return value
 
     def _module(self, module: python_types.ModuleType) -> Any:
-        if _is_ours(module.__name__):
-            name = symbols.of_module(module)
-            return self.real(name) if name is not None else module
-        if symbols.belongs(module.__name__) or not any(self._is_changed(v) for v in list(vars(module).values())):
+        name = symbols.of_module(module) if _is_ours(module.__name__) else None
+        if name is not None and not _is_ours(name.dotted):  # the facade, which stands for numba.cuda
+            return self.real(name)
+        if name is None and symbols.belongs(module.__name__):
+            return module
+        if not any(self._is_changed(v) for v in list(vars(module).values())):
             return module
         stand_in = python_types.ModuleType(module.__name__)
         self._keep(module, stand_in)
@@ -200,7 +202,9 @@ class _Names:
         if isinstance(value, Source):
             return self._device_source(value)
         if isinstance(value, Name):
-            return _named(value.dotted)
+            found = _named(value.dotted)
+            # gpukit's own device functions, such as those of gpukit.warp, and the modules that hold them.
+            return self.live(found) if _is_ours(value.dotted) else found
         if isinstance(value, np.dtype):
             return value if value.fields else value.type
         if isinstance(value, Namespace):

@@ -46,7 +46,7 @@ def shared_counter_atomic(x, out):
 
 
 def shared_counter_votes(x, out):
-    out[0] = cuda.syncthreads_count(x[cuda.threadIdx.x] < 10)
+    out[0] = cuda.syncthreads_count(int(x[cuda.threadIdx.x] < 10))
 
 
 def one_count():

@@ -129,7 +129,7 @@ def barrier_in_a_helper_in_if(x, o):
 def count_in_if(x, o):
     t = cuda.grid(1)
     if t % 2 == 0:
-        o[t] = cuda.syncthreads_count(x[t] > 0.5)
+        o[t] = cuda.syncthreads_count(int(x[t] > 0.5))
     else:
         o[t] = -1
 
@@ -137,7 +137,7 @@ def count_in_if(x, o):
 @clean(1, 64, lambda: (random(64), ints(64)), result=lambda x, o: {1: np.full(64, (x > 0.5).sum())})
 def count(x, o):
     t = cuda.grid(1)
-    o[t] = cuda.syncthreads_count(x[t] > 0.5)
+    o[t] = cuda.syncthreads_count(int(x[t] > 0.5))
 
 
 @wrong(1, 64, lambda: (random(50), floats(50)), "barrier_with_exited_threads")

@@ -292,7 +292,7 @@ def odd_even_sort(x):
         if i + 1 < x.size and x[i] > x[i + 1]:
             x[i], x[i + 1] = x[i + 1], x[i]
             c = True
-        changed = cuda.syncthreads_or(c)
+        changed = cuda.syncthreads_or(int(c))
 
 
 @wrong(4, 64, lambda: (random(256), floats(256), ints(1)), "race_global_interblock")

@@ -40,6 +40,8 @@ def _reducing_barrier(kind: str) -> None:
     @intrinsic(f"cuda.syncthreads_{kind}")
     def handler(ev: Evaluator, predicate: Value) -> Value:
         # The intrinsic takes an int32, so numba drops the upper half of an int64: 2**32 counts as false.
+        if ev.number(predicate, "a predicate").dtype.kind == "b":
+            ev.fail(f"numba-cuda has no syncthreads_{kind} of a bool: write int(...) around the condition")
         result = ev.out.barrier(kind, _predicate(ev, predicate, np.dtype(np.int32)))
         assert result is not None
         return result
