@@ -132,8 +132,10 @@ class Rung:
         """Where its source is: FILE:KERNEL, as `gpukit profile` takes it; "" for what the host does."""
         if self.kernel is None:
             return ""
-        file = self.kernel.file if self.language == CPP else self.kernel.py_func.__code__.co_filename
-        return f"{file}:{self.name}"
+        if self.language == CPP:
+            return f"{self.kernel.file}:{self.kernel.name}"
+        function = self.kernel.py_func
+        return f"{function.__code__.co_filename}:{function.__name__}"
 
 
 @dataclass(frozen=True)
@@ -185,20 +187,31 @@ class Family:
         """The module's docstring; its first line says what the family shows."""
         return importlib.import_module(self.module).__doc__ or ""
 
-    def kernel(self, plan: PlanOf, **about: Any) -> Callable[[K], K]:
-        """Register the decorated `@cuda.jit` kernel; `about` as in `Rung`. The kernel stays what it is."""
+    def kernel(self, plan: PlanOf, name: str = "", document: str = "", **about: Any) -> Callable[[K], K]:
+        """Register the decorated `@cuda.jit` kernel; `about` as in `Rung`. The kernel stays what it is.
+
+        One kernel may be several rungs, which differ in how it is launched or in the order of its data: each has a
+        `name` and a `document` of its own, in place of the function's.
+        """
 
         def register(kernel: K) -> K:
             function = kernel.py_func  # type: ignore[attr-defined]
-            self._add(Rung(self.name, function.__name__, NUMBA, plan, function.__doc__ or "", kernel, **about))
+            text = document or function.__doc__ or ""
+            self._add(Rung(self.name, name or function.__name__, NUMBA, plan, text, kernel, **about))
             return kernel
 
         return register
 
-    def cpp(self, name: str, plan: PlanOf, file: str = "", **about: Any) -> None:
-        """Register a kernel of kernels/cpp/FAMILY.cu, documented by the comment above it; `about` as in `Rung`."""
-        path = KERNELS / "cpp" / (file or f"{self.name}.cu")
-        self._add(Rung(self.name, name, CPP, plan, comment_above(path, name), CppKernel(path, name), **about))
+    def cpp(
+        self, name: str, plan: PlanOf, file: str = "", kernel: str = "", document: str = "", **about: Any
+    ) -> None:
+        """Register a kernel of kernels/cpp/FAMILY.cu, documented by the comment above it; `about` as in `Rung`.
+
+        `kernel` is its name in the file where the rung has another, `document` what then stands for the comment.
+        """
+        path, kernel = KERNELS / "cpp" / (file or f"{self.name}.cu"), kernel or name
+        text = document or comment_above(path, kernel)
+        self._add(Rung(self.name, name, CPP, plan, text, CppKernel(path, kernel), **about))
 
     def host(self, plan: PlanOf, **about: Any) -> Callable[[K], K]:
         """Register what the host does in a kernel's place: a loop, a library, copies. The decorated function is what

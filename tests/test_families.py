@@ -98,7 +98,7 @@ def test_the_counters_move_as_the_rung_says(rung):
         if (one.family, one.key) not in COUNTED:
             COUNTED[one.family, one.key] = counted(one)
     new, old = COUNTED[rung.family, rung.key], COUNTED[rung.family, rung.against]
-    assert rung.falls or rung.rises or rung.stays, "a rung says which counter moves"
+    assert rung.falls or rung.rises or rung.stays, "a rung says which counter moves, or that none does"
     for name in rung.falls:
         assert new[name] < old[name], f"{name} was to fall: {old[name]} -> {new[name]}"
     for name in rung.rises:
