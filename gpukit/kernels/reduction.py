@@ -15,6 +15,7 @@ instructions where one of a float sum is one. And an index is an int64, so 2^29 
 from __future__ import annotations
 
 import functools
+import importlib
 from collections.abc import Callable
 from typing import Any
 
@@ -278,6 +279,7 @@ def finished(
 
 def by_second_launch(kernel: Any, problem: Problem, block: int, device: Device) -> Plan:
     """`grid_stride`, then one block over its partial sums."""
+    check_block(kernel, block, 32)
     first = CppKernel(kernel.path, "grid_stride") if is_cpp(kernel) else grid_stride
     sums = cascade(first, problem, block, device)
     (partial,) = sums.outputs
@@ -1298,8 +1300,7 @@ def cupy_sum(data):
 @FAMILY.host(by_library, produces=TOTAL, machines=("gpu",), needs=("torch",))
 def torch_sum(data):
     """PyTorch's sum of the same memory, which is not copied."""
-    import torch
-
+    torch = importlib.import_module("torch")
     return torch.from_dlpack(data).sum()
 
 
