@@ -78,7 +78,8 @@ def test_every_figure_has_a_source():
     gpus = all_gpus()
     assert {"T4", "A100 SXM 80GB", "H100 SXM", "H200", "B200", "RTX 4090"} <= set(gpus)
     for gpu in gpus.values():
-        figures = ("sms", "fp32_tflops", "bandwidth_gb_s", "l2_bytes", "copy_gb_s")
+        clocks = ("boost_mhz", "memory_mhz", "bus_bits")
+        figures = ("sms", "fp32_tflops", "bandwidth_gb_s", "l2_bytes", "copy_gb_s", *clocks)
         known = {name for name in figures if getattr(gpu, name) is not None}
         assert known == set(gpu.sources), gpu.name
         assert all(gpu.sources.values()), gpu.name
