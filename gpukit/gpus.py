@@ -65,12 +65,11 @@ def all_gpus() -> dict[str, Gpu]:
     """Every GPU of the specification file by name, in the file's order (oldest first)."""
     specs = tomllib.loads(data_file("gpus.toml").read_text(encoding="utf-8"))
     limits = specs["compute_capability"]
-    return {
-        name: Gpu(
-            name=name, **limits[spec["compute_capability"]], **{**spec, "aliases": tuple(spec.get("aliases", ()))}
-        )
-        for name, spec in specs["gpu"].items()
-    }
+    gpus = {}
+    for name, spec in specs["gpu"].items():
+        aliases = tuple(spec.pop("aliases", ()))
+        gpus[name] = Gpu(name=name, aliases=aliases, **limits[spec["compute_capability"]], **spec)
+    return gpus
 
 
 def find_gpu(name: str = DEFAULT_GPU) -> Gpu:

@@ -8,13 +8,11 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import platform
 import subprocess
 import sys
 import time
 import tracemalloc
 from collections.abc import Callable
-from datetime import date
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -27,6 +25,7 @@ from gpukit import cuda
 from gpukit.bench import compiled
 from gpukit.errors import GpukitError
 from gpukit.kernels import reduction, spmv
+from gpukit.provenance import provenance
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,37 +131,6 @@ def _simulator_seconds(elements: int) -> float:
     if answer["sum"] != elements:
         raise GpukitError(f"numba's simulator summed {elements} ones to {answer['sum']}; nothing to compare with")
     return float(answer["seconds"])
-
-
-def _cpu_name() -> str:
-    """The processor as the system calls it."""
-    cpuinfo = Path("/proc/cpuinfo")
-    if cpuinfo.exists():
-        for line in cpuinfo.read_text(encoding="utf-8", errors="replace").splitlines():
-            if line.startswith("model name"):
-                return line.partition(":")[2].strip()
-    return platform.processor() or platform.machine()
-
-
-def provenance(command: str) -> dict[str, Any]:
-    """Where and when a result was made."""
-    from importlib.metadata import PackageNotFoundError, version
-
-    packages = {}
-    for package in ("numpy", "numba", "numba-cuda", "nvidia-cuda-nvrtc"):
-        try:
-            packages[package] = version(package)
-        except PackageNotFoundError:
-            packages[package] = "not installed"
-    return {
-        "command": command,
-        "date": date.today().isoformat(),
-        "cpu": _cpu_name(),
-        "cores": os.cpu_count(),
-        "system": f"{platform.system()} {platform.machine()}",
-        "python": platform.python_version(),
-        **packages,
-    }
 
 
 def measure(quick: bool = False, say: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
