@@ -5,6 +5,7 @@ gpukit.profile(kernel, ..., level="compiled")         # the counters the hardwar
 gpukit.check(kernel, grid, block, *args)              # raises KernelHazard when the kernel is wrong
 gpukit.launch(kernel, grid, block, *args)             # just run it
 gpukit.compare_levels(kernel, grid, block, *args)     # what the compiler changes, and why
+gpukit.benchmark(fn, *args)                           # how long it takes: median, spread, bandwidth
 gpukit.load("kernels.cu")                             # the kernels of a .py, .cu or .ptx file; executes none of it
 gpukit.RawKernel(code, "name")                        # CUDA C++ with CuPy's interface; RawModule too
 from gpukit import cuda                               # numba.cuda's API on the CPU machine
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from gpukit.levels import load
     from gpukit.raw import RawKernel, RawModule
     from gpukit.report import Report
+    from gpukit.timing import Timing, benchmark
 
 __version__ = "0.1.0"
 
@@ -47,6 +49,8 @@ _HOMES = {
     "RawKernel": "gpukit.raw",
     "RawModule": "gpukit.raw",
     "Report": "gpukit.report",
+    "benchmark": "gpukit.timing",
+    "Timing": "gpukit.timing",
     "cuda": "gpukit.cuda",
 }
 
@@ -72,7 +76,9 @@ __all__ = [
     "RawKernel",
     "RawModule",
     "Report",
+    "Timing",
     "UnsupportedFeature",
+    "benchmark",
     "check",
     "compare_levels",
     "cuda",
