@@ -54,6 +54,12 @@ FEW_LANES = 0.75 * WARP_SIZE
 IMBALANCE = 3.0
 
 
+def ridge_intensity(fp32_tflops: float, bandwidth_gb_s: float) -> float:
+    """FLOP per byte from which on arithmetic limits a kernel, and not memory: peak (10^12 FLOP/s) over bandwidth
+    (10^9 B/s)."""
+    return 1000 * fp32_tflops / bandwidth_gb_s
+
+
 def find(
     program: Program,
     launch: Launch,
@@ -296,7 +302,7 @@ class _Finder:
         peak, bandwidth = gpu.get("fp32_tflops"), gpu.get("bandwidth_gb_s")
         if not nbytes or not peak or not bandwidth:
             return
-        intensity, ridge = flops / nbytes, 1000 * peak / bandwidth
+        intensity, ridge = flops / nbytes, ridge_intensity(peak, bandwidth)
         if intensity < ridge:
             kind, limit = "memory_bound_hint", "memory"
             advice = "Move fewer bytes: coalesce, reuse what is loaded, fuse kernels; arithmetic is free here."
