@@ -5,6 +5,7 @@ gpukit.profile(kernel, ..., level="compiled")         # the counters the hardwar
 gpukit.check(kernel, grid, block, *args)              # raises KernelHazard when the kernel is wrong
 gpukit.launch(kernel, grid, block, *args)             # just run it
 gpukit.compare_levels(kernel, grid, block, *args)     # what the compiler changes, and why
+gpukit.trace(kernel, grid, block, *args)              # what a block does, step by step, lane by lane
 gpukit.load("kernels.cu")                             # the kernels of a .py, .cu or .ptx file; executes none of it
 gpukit.RawKernel(code, "name")                        # CUDA C++ with CuPy's interface; RawModule too
 from gpukit import cuda                               # numba.cuda's API on the CPU machine
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from gpukit.levels import load
     from gpukit.raw import RawKernel, RawModule
     from gpukit.report import Report
+    from gpukit.tracing import Trace, trace
 
 __version__ = "0.1.0"
 
@@ -47,6 +49,8 @@ _HOMES = {
     "RawKernel": "gpukit.raw",
     "RawModule": "gpukit.raw",
     "Report": "gpukit.report",
+    "trace": "gpukit.tracing",
+    "Trace": "gpukit.tracing",
     "cuda": "gpukit.cuda",
 }
 
@@ -72,6 +76,7 @@ __all__ = [
     "RawKernel",
     "RawModule",
     "Report",
+    "Trace",
     "UnsupportedFeature",
     "check",
     "compare_levels",
@@ -79,4 +84,5 @@ __all__ = [
     "launch",
     "load",
     "profile",
+    "trace",
 ]
