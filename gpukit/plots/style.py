@@ -17,6 +17,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
+from matplotlib.transforms import blended_transform_factory
 
 from gpukit.errors import GpukitError
 
@@ -86,12 +87,35 @@ def label(axis: Axes, x: str = "", y: str = "") -> None:
     axis.set_ylabel(y, fontsize=TEXT, color=INK)
 
 
-def legend(axis: Axes, handles: Sequence[Any], columns: int, **options: Any) -> Legend:
-    """A legend above the axes, or where `options` put it."""
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), **options}
-    return axis.legend(
-        handles=handles, ncols=columns, frameon=False, fontsize=TEXT, borderaxespad=0.3, handlelength=1.6, **place
-    )
+def legend(axis: Axes, handles: Sequence[Any], columns: int, *, at_edge: bool = False, **options: Any) -> Legend:
+    """A legend above the axes, from their left side or the sheet's (`at_edge`), or where `options` put it."""
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
+    look: dict[str, Any] = {"framealpha": 1.0, "edgecolor": "none", "columnspacing": 1.4, "handlelength": 1.6}
+    if at_edge:
+        sheet = axis.get_figure(root=True)
+        assert sheet is not None
+        place |= {"bbox_transform": blended_transform_factory(sheet.transFigure, axis.transAxes)}
+        # Wider than the axes, it must not push them aside: an empty heading keeps its room above them.
+        rows = -(-len(handles) // columns)
+        axis.set_title("\n".join([" "] * rows), fontsize=1.4 * TEXT)
+    made = axis.legend(handles=handles, ncols=columns, fontsize=TEXT, labelcolor=INK, **look, **{**place, **options})
+    made.set_in_layout(not at_edge)
+    return made
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, with a decimal where that is not 0."""
+    return f"{share:.1%}".replace(".0%", "%")
+
+
+def number(value: float) -> str:
+    """A value in three digits, or as many as its whole part has."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def kernel_name(row: Mapping[str, Any]) -> str:
+    """The name of a row, as figures show it: the language is told elsewhere."""
+    return plain(str(row["name"]).removeprefix("cpp:"))
 
 
 def wrapped(text: str, size: float, weight: str = "normal", inches: float = WIDTH - 2 * MARGIN) -> str:
