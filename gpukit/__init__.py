@@ -6,6 +6,7 @@ gpukit.check(kernel, grid, block, *args)              # raises KernelHazard when
 gpukit.launch(kernel, grid, block, *args)             # just run it
 gpukit.compare_levels(kernel, grid, block, *args)     # what the compiler changes, and why
 gpukit.benchmark(fn, *args)                           # how long it takes: median, spread, bandwidth
+gpukit.trace(kernel, grid, block, *args)              # what a block does, step by step, lane by lane
 gpukit.load("kernels.cu")                             # the kernels of a .py, .cu or .ptx file; executes none of it
 gpukit.RawKernel(code, "name")                        # CUDA C++ with CuPy's interface; RawModule too
 from gpukit import cuda                               # numba.cuda's API on the CPU machine
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from gpukit.raw import RawKernel, RawModule
     from gpukit.report import Report
     from gpukit.timing import Timing, benchmark
+    from gpukit.tracing import Trace, trace
 
 __version__ = "0.1.0"
 
@@ -51,6 +53,8 @@ _HOMES = {
     "Report": "gpukit.report",
     "benchmark": "gpukit.timing",
     "Timing": "gpukit.timing",
+    "trace": "gpukit.tracing",
+    "Trace": "gpukit.tracing",
     "cuda": "gpukit.cuda",
 }
 
@@ -77,6 +81,7 @@ __all__ = [
     "RawModule",
     "Report",
     "Timing",
+    "Trace",
     "UnsupportedFeature",
     "benchmark",
     "check",
@@ -85,4 +90,5 @@ __all__ = [
     "launch",
     "load",
     "profile",
+    "trace",
 ]

@@ -84,6 +84,7 @@ def run(
     progress: Callable[[int, int], None] | None = None,
     output: Callable[[str], None] | None = None,
     max_steps: int | None = None,
+    wave_run: Callable[..., WaveRun] | None = None,
 ) -> Run:
     """Run a launch to its end.
 
@@ -93,6 +94,7 @@ def run(
         progress: called with (blocks done, blocks in all) after each wave, and now and then in a long one.
         output: receives each piece of text that the kernel prints, in lane order.
         max_steps: bound on the work of one wave (default MAX_STEPS, or the environment's GPUKIT_MAX_STEPS).
+        wave_run: makes what runs a wave, called as `WaveRun` is (default: `WaveRun`).
 
     Raises:
         KernelDeadlock: the kernel does not end.
@@ -104,6 +106,7 @@ def run(
     tracker = HazardTracker(launch, geometry) if hazards else None
     result = Run(compiled, counts, geometry)
     limit = max_steps or _step_limit()
+    make = WaveRun if wave_run is None else wave_run
 
     def collect(text: str) -> None:
         result.output.append(text)
@@ -114,7 +117,7 @@ def run(
         for first, n_blocks in _waves(launch, compiled, geometry):
             wave = Wave(geometry, first, n_blocks)
             pulse = None if progress is None else functools.partial(progress, first, geometry.n_blocks)
-            WaveRun(launch, compiled, wave, counts, tracker, collect, limit, pulse).run()
+            make(launch, compiled, wave, counts, tracker, collect, limit, pulse).run()
             if progress is not None:
                 progress(first + n_blocks, geometry.n_blocks)
         if tracker is not None:

@@ -5,47 +5,19 @@ The colours are from Okabe and Ito's palette, told apart with any kind of colour
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 import numpy as np
-from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
+from gpukit.plots import style
+from gpukit.plots.style import BLUE, GREEN, INK, VERMILION
 from gpukit.tour.launches import Step
 from gpukit.tour.matrix import Matrix
 
-BLUE, ORANGE, GREEN, GREY = "#0072B2", "#D55E00", "#009E73", "#767676"
-INK = "#222222"
-DPI = 150
-
-
-def _figure(
-    title: str, columns: int, height: float = 3.6, widths: list[float] | None = None
-) -> tuple[Figure, list[Axes]]:
-    figure = Figure(figsize=(9, height), dpi=DPI, layout="constrained")
-    FigureCanvasAgg(figure)
-    figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold", color=INK)
-    axes = figure.subplots(1, columns, width_ratios=widths, squeeze=False)[0]
-    for axis in axes:
-        axis.spines[["top", "right"]].set_visible(False)
-        axis.spines[["left", "bottom"]].set_color(GREY)
-        axis.tick_params(colors=INK, labelsize=10, length=0)
-    return figure, list(axes)
-
-
-def _bars(axis: Axes, names: list[str], values: list, colours: list[str], label: str, form: str = "{:,.0f}") -> None:
-    """Horizontal bars, first on top, each with its number at its end."""
-    axis.barh(range(len(names)), values, color=colours, height=0.62)
-    axis.set_yticks(range(len(names)), names)
-    axis.invert_yaxis()
-    axis.set_xlim(0, max(values) * 1.28)
-    axis.set_xticks([])
-    axis.spines["bottom"].set_visible(False)
-    axis.set_title(label, loc="left", fontsize=10.5, color=INK)
-    for place, value in enumerate(values):
-        axis.text(value, place, "  " + form.format(value), va="center", fontsize=10, color=INK)
+_figure = functools.partial(style.figure, title_size=13, text_size=10)
+_bars = functools.partial(style.bars, text_size=10)
 
 
 def branches(steps: list[Step], path: Path) -> None:
@@ -56,7 +28,7 @@ def branches(steps: list[Step], path: Path) -> None:
     for axis, step in zip(axes, steps, strict=True):
         lines = [line for line in step.report.lines if line.active_lanes is not None]
         lanes = [line.active_lanes or 0.0 for line in lines]
-        colours = [GREEN if active > 31.5 else ORANGE for active in lanes]
+        colours = [GREEN if active > 31.5 else VERMILION for active in lanes]
         names = [line.text.strip() for line in lines]
         _bars(axis, names, lanes, colours, f"{step.name}: active lanes", "{:.0f}")
         axis.tick_params("y", labelfontfamily="monospace", labelsize=9)
@@ -68,7 +40,7 @@ def reads(steps: list[Step], path: Path) -> None:
     figure, (sectors, used) = _figure("Lanes that read side by side need 4 sectors; scattered lanes need 32", 2)
     names = [step.name for step in steps]
     loads = [step["global_load_sectors"] / step["global_load_requests"] for step in steps]
-    colours = [GREEN if value <= 4 else ORANGE for value in loads]
+    colours = [GREEN if value <= 4 else VERMILION for value in loads]
     _bars(sectors, names, loads, colours, "32-byte sectors per load request", "{:.1f}")
     marked = [(place, step) for place, step in enumerate(steps) if step.hardware]
     readings = [s.hardware["global_load_sectors"] / s.hardware["global_load_requests"] for _, s in marked if s.hardware]
@@ -95,7 +67,7 @@ def reductions(steps: list[Step], path: Path) -> None:
         ("global_load_sectors", "global load sectors"),
     )
     for axis, (counter, label) in zip(axes, panels, strict=True):
-        _bars(axis, names, [step[counter] for step in steps], [ORANGE, BLUE, GREEN], label)
+        _bars(axis, names, [step[counter] for step in steps], [VERMILION, BLUE, GREEN], label)
         if counter != "divergent_branches":
             readings = [step.hardware[counter] for step in steps if step.hardware]
             axis.plot(readings, range(len(steps)), "|", color=INK, markersize=22, markeredgewidth=2)
@@ -113,7 +85,9 @@ def sparse_products(steps: list[Step], matrix: Matrix, path: Path) -> None:
     rows = np.arange(first, min(first + 32, matrix.rows))
     title = f"One thread per row: 31 lanes wait for the word '{matrix.words[longest]}'"
     figure, (warp, requests, sectors) = _figure(title, 3, 3.6, [1.5, 1, 1])
-    warp.bar(np.arange(rows.size), lengths[rows], color=[ORANGE if row == longest else BLUE for row in rows], width=0.8)
+    warp.bar(
+        np.arange(rows.size), lengths[rows], color=[VERMILION if row == longest else BLUE for row in rows], width=0.8
+    )
     warp.set_yscale("log")
     warp.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     warp.set_title(
@@ -135,10 +109,10 @@ def sparse_products(steps: list[Step], matrix: Matrix, path: Path) -> None:
         requests,
         names,
         [s["active_lanes_per_instruction"] for s in steps],
-        [ORANGE, GREEN],
+        [VERMILION, GREEN],
         "active lanes of 32",
         "{:.1f}",
     )
-    _bars(sectors, names, [step["global_load_sectors"] for step in steps], [ORANGE, GREEN], "global load sectors")
+    _bars(sectors, names, [step["global_load_sectors"] for step in steps], [VERMILION, GREEN], "global load sectors")
     sectors.set_yticks([])
     figure.savefig(path)

@@ -1,0 +1,277 @@
+"""Lanes over time: who works at each step, who could and does not, and whose whole warp waits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import ListedColormap
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from gpukit.errors import GpukitError
+from gpukit.plots import style
+from gpukit.plots.style import AMBER, BLUE, INK, PALE, TEXT
+
+Trace = Mapping[str, Any]
+DONE, WAITING, IDLE, ACTIVE = range(4)
+# Told apart by how dark they are, too.
+COLOURS = ("#FFFFFF", PALE, AMBER, BLUE)
+MAX_LINES = 14
+TEXT_COLUMNS = 36  # characters of a source line
+LETTER_INCHES = 0.602 * TEXT / 72  # of the monospaced font
+
+
+@dataclass(frozen=True)
+class _Panel:
+    """What one block of one trace did. `states` is (32 lanes per warp, steps) of ACTIVE and so on."""
+
+    name: str
+    states: np.ndarray
+    lines: list[int]  # of each step
+    texts: dict[int, str]  # line -> source text
+    numbers: dict[int, int]
+    warps: tuple[int, ...]
+
+    @property
+    def used(self) -> float:
+        """Share of the lanes of busy warps that are active, as hardware counts active lanes of 32."""
+        active = np.count_nonzero(self.states == ACTIVE)
+        return active / (active + np.count_nonzero(self.states == IDLE))
+
+
+def draw(traces: Any, path: str | Path, **options: Any) -> None:
+    """Write the lanes of one or several traces to `path` (.png or .svg); arguments and errors as for `figure_of`."""
+    style.save(figure_of(traces, **options), path)
+
+
+def figure_of(
+    traces: Any,
+    *,
+    warps: Sequence[int] | None = None,
+    block: int | None = None,
+    only: str = "",
+    title: str = "",
+) -> Figure:
+    """Lanes over steps: blue where a lane works, amber where it is idle in a warp that works, grey where its whole warp
+    waits (for its turn, or at a barrier), white where it is done. Above them, the source line of each step.
+
+    Args:
+        traces: what `Trace.to_dict()` gives, or a sequence of such to compare.
+        warps: warps of the block to show (default: all of them).
+        block: number of the thread block (default: the first that was recorded).
+        only: show only steps of source lines that contain this text. Where that is one line, the steps are its turns,
+            and several traces stand side by side.
+        title: instead of the one that states how much of the lanes is used.
+
+    Raises:
+        GpukitError: this is no trace, or it has no such block, warp or line.
+    """
+    several = traces if isinstance(traces, list | tuple) else [traces]
+    if not several:
+        raise GpukitError("the lanes need at least one trace")
+    panels = [_panel(style.trace_of(trace), warps, block, only) for trace in several]
+    title = title or _title(panels)
+    if all(len(panel.texts) == 1 for panel in panels):
+        return _side_by_side(panels, title)
+    return _stacked(panels, title)
+
+
+# --- from the trace --------------------------------------------------------------------------------------------------
+
+
+def _panel(trace: Trace, warps: Sequence[int] | None, block: int | None, only: str) -> _Panel:
+    name = trace["kernel"]
+    number = trace["blocks"][0] if block is None else block
+    if number not in trace["blocks"]:
+        raise GpukitError(f"the trace of {name} has no block {number}; it has {', '.join(map(str, trace['blocks']))}")
+    shown = tuple(range(trace["warps_per_block"])) if warps is None else tuple(warps)
+    if not shown or not all(0 <= warp < trace["warps_per_block"] for warp in shown):
+        raise GpukitError(f"a block of {name} has warps 0 to {trace['warps_per_block'] - 1}; got {list(shown)}")
+    steps = [
+        step
+        for step in trace["steps"]
+        if step["block"] == number
+        and only in trace["lines"][step["line"]]["text"]
+        and any(str(warp) in step["active"] for warp in shown)
+    ]
+    if not steps:
+        what = f"a line with {only!r}" if only else "these warps"
+        raise GpukitError(f"the trace of {name} has no step of {what} in block {number}")
+    states = np.full((32 * len(shown), len(steps)), WAITING, np.int8)
+    for column, step in enumerate(steps):
+        for place, warp in enumerate(shown):
+            own = states[32 * place : 32 * place + 32, column]
+            active = _bits(step["active"], warp)
+            if active.any():
+                own[:] = np.where(active, ACTIVE, IDLE)
+            else:
+                own[_bits(step.get("done", {}), warp) | ~_existing(trace, warp)] = DONE
+    lines = [step["line"] for step in steps]
+    table = trace["lines"]
+    order = sorted(set(lines), key=lambda line: (table[line]["file"], table[line]["number"]))
+    texts = {line: table[line]["text"] for line in order}
+    return _Panel(name, states, lines, texts, {line: table[line]["number"] for line in order}, shown)
+
+
+def _bits(masks: Mapping[str, int], warp: int) -> np.ndarray:
+    """The lanes of a mask, bool (32,)."""
+    return (masks.get(str(warp), 0) >> np.arange(32) & 1).astype(bool)
+
+
+def _existing(trace: Trace, warp: int) -> np.ndarray:
+    """The lanes of a warp that exist: the last warp of a block may be a part of one."""
+    return np.arange(32) + 32 * warp < trace["threads_per_block"]
+
+
+# --- onto the sheet --------------------------------------------------------------------------------------------------
+
+
+def _side_by_side(panels: Sequence[_Panel], title: str) -> Figure:
+    """The turns of one line, a column for each trace."""
+    sheet, axes = style.figure(title, len(panels), height=5.06)
+    inches = style.WIDTH / len(panels) - 0.6
+    headings = [_heading(panel, inches) for panel in panels]
+    lines = max(map(len, headings))
+    for axis, panel, heading in zip(axes, panels, headings, strict=True):
+        _lanes(axis, panel, first=axis is axes[0])
+        heading += [" "] * (lines - len(heading))  # so that all begin at one height
+        axis.set_title("\n".join(heading), loc="left", fontsize=TEXT, color=INK)
+        axis.set_xlabel("turn of this line", fontsize=TEXT, color=INK)
+        axis.set_xticks(_some(panel.states.shape[1]), [str(turn + 1) for turn in _some(panel.states.shape[1])])
+    sheet.legend(handles=_handles(panels), loc="outside lower left", ncols=4, frameon=False, fontsize=TEXT)
+    return sheet
+
+
+def _heading(panel: _Panel, inches: float) -> list[str]:
+    """The kernel, how much it uses, and its one line, broken to fit."""
+    (text,) = panel.texts.values()
+    code = style.wrapped(style.shortened(text.strip(), 100), TEXT, inches=inches).splitlines()
+    return [f"{style.plain(panel.name)}: {panel.used:.0%} used", *code[:3]]
+
+
+def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
+    """All steps, and above them the source line of each; one trace below the other, on one time scale."""
+    lanes_inches = 1.9 if len(panels) == 1 else 1.3
+    heights = []
+    for panel in panels:
+        heights += [0.21 * min(len(panel.texts), MAX_LINES) + 0.3, lanes_inches]
+    columns = max(len(text) for panel in panels for text in _shown(panel).values())
+    text_inches = LETTER_INCHES * (columns + 1)
+    sheet, axes = style.figure(
+        title,
+        columns=2,
+        widths=[text_inches, style.WIDTH - text_inches],
+        rows=2 * len(panels),
+        height=1.05 + sum(heights),
+        heights=heights,
+    )
+    steps = max(panel.states.shape[1] for panel in panels)
+    for place, panel in enumerate(panels):
+        text, source, empty, lanes = axes[4 * place : 4 * place + 4]
+        empty.set_axis_off()
+        _source(text, source, panel, text_inches)
+        if len(panels) > 1:
+            heading = f"{style.plain(panel.name)}: {panel.used:.0%} used"
+            source.set_title(heading, loc="left", fontsize=TEXT, fontweight="bold", color=INK)
+        _lanes(lanes, panel, first=True)
+        for axis in (source, lanes):
+            axis.set_xlim(-0.5, steps - 0.5)
+        if place == len(panels) - 1:
+            lanes.set_xlabel("step (one source line, in the order of execution)", fontsize=TEXT, color=INK)
+        else:
+            lanes.set_xticks([])
+    # The legend has the room to the left of the last panel's lanes.
+    style.legend(axes[-2], _handles(panels), columns=1, loc="upper left", bbox_to_anchor=(0, 1))
+    return sheet
+
+
+def _shown(panel: _Panel) -> dict[int, str]:
+    """The source lines that have room, those that ran most often, without the indentation that all have."""
+    often = sorted(panel.texts, key=panel.lines.count, reverse=True)[:MAX_LINES]
+    texts = {line: text for line, text in panel.texts.items() if line in often}
+    indent = min(len(text) - len(text.lstrip()) for text in texts.values())
+    return {line: style.shortened(text[indent:], TEXT_COLUMNS) for line, text in texts.items()}
+
+
+def _source(text: Axes, marks: Axes, panel: _Panel, inches: float) -> None:
+    """A row for each source line: its text, and a mark at each step that ran it."""
+    shown = _shown(panel)
+    rows = {line: row for row, line in enumerate(shown)}
+    steps = [(column, rows[line]) for column, line in enumerate(panel.lines) if line in rows]
+    marks.bar([column for column, _ in steps], 0.7, 1.0, [row - 0.35 for _, row in steps], color=INK, linewidth=0)
+    for axis in (text, marks):
+        axis.set_ylim(len(shown) - 0.4, -0.6)
+    text.set_axis_off()
+    text.set_xlim(0, inches)
+    for line, row in rows.items():
+        look: dict[str, Any] = {"family": "monospace", "fontsize": TEXT, "color": INK, "va": "center"}
+        text.text(0, row, style.plain(shown[line]), **look)
+    marks.set_xticks([])
+    marks.set_yticks(range(len(shown)), [""] * len(shown))
+    marks.spines[["bottom", "left"]].set_visible(False)
+    marks.set_axisbelow(True)
+    marks.grid(axis="y", color=PALE)
+
+
+def _lanes(axis: Axes, panel: _Panel, first: bool) -> None:
+    """The lanes, lane 0 of the first warp on top, warps separated."""
+    rows, columns = panel.states.shape
+    # The nearest colour for each dot: with many lanes, mixed colours would be neither.
+    axis.imshow(
+        panel.states,
+        cmap=ListedColormap(COLOURS),
+        vmin=DONE,
+        vmax=ACTIVE,
+        aspect="auto",
+        interpolation="nearest",
+        extent=(-0.5, columns - 0.5, rows, 0),
+    )
+    axis.set_ylim(rows, 0)
+    for place in range(1, len(panel.warps)):
+        axis.axhline(32 * place, color="white", linewidth=2)
+    if columns <= 40:
+        for column in range(1, columns):
+            axis.axvline(column - 0.5, color="white", linewidth=1)
+    if len(panel.warps) == 1:
+        axis.set_yticks([0.5, 15.5, 31.5], ["0", "15", "31"])
+        label = f"lane, warp {panel.warps[0]}"
+    else:
+        kept = range(0, len(panel.warps), 1 if len(panel.warps) <= 8 else -(-len(panel.warps) // 8))
+        axis.set_yticks([32 * place + 16 for place in kept], [str(panel.warps[place]) for place in kept])
+        label = "warp"
+    if first:
+        axis.set_ylabel(label, fontsize=TEXT, color=INK)
+    axis.xaxis.set_major_locator(MaxNLocator(10, integer=True))
+
+
+def _some(n: int) -> list[int]:
+    """Numbers below n to be labelled: all of a few, else about ten."""
+    return list(range(0, n, -(-n // 10)))
+
+
+def _handles(panels: Sequence[_Panel]) -> list[Patch]:
+    names = {
+        ACTIVE: "active",
+        IDLE: "idle, warp busy (lost)",
+        WAITING: "warp waits (free)",
+        DONE: "done",
+    }
+    there = {state for panel in panels for state in np.unique(panel.states).tolist()}
+    return [
+        Patch(facecolor=COLOURS[state], edgecolor=INK, linewidth=0.6, label=name)
+        for state, name in names.items()
+        if state in there
+    ]
+
+
+def _title(panels: Sequence[_Panel]) -> str:
+    ranked = sorted(panels, key=lambda panel: panel.used)
+    worst, best = ranked[0], ranked[-1]
+    what = f"'{best.name}' uses {best.used:.0%} of the lanes of its busy warps"
+    return what if len(panels) == 1 else f"{what}, '{worst.name}' {worst.used:.0%}"

@@ -1,0 +1,131 @@
+"""The roofline: how fast a kernel could be with the work it does per byte, and how fast it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from gpukit.errors import GpukitError
+from gpukit.plots import style
+from gpukit.plots.style import BLUE, GREY, INK, MARKS, SERIES, VERMILION
+
+Point = Mapping[str, Any]
+ROOFS = (
+    ("bandwidth_gb_s", "memory by data sheet", "-", INK),
+    ("read_gb_s", "reads, measured", "-.", BLUE),
+    ("copy_gb_s", "copies, measured", "--", VERMILION),
+)
+
+
+def draw(points: Sequence[Point], gpu: Mapping[str, Any], path: str | Path, **options: Any) -> None:
+    """Write the roofline to `path` (.png or .svg); arguments and errors as for `figure_of`."""
+    style.save(figure_of(points, gpu, **options), path)
+
+
+def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "") -> Figure:
+    """The roofline of a GPU and kernels under it, both axes logarithmic.
+
+    Args:
+        points: "name", "flops_per_byte" (operations per byte of global memory) and "bandwidth_gb_s" of each kernel.
+        gpu: its figures as `Gpu.to_dict()` gives them: "name", "fp32_tflops", "bandwidth_gb_s", and, where measured,
+            "copy_gb_s" and "read_gb_s".
+        title: instead of the one that says how close the best kernel comes.
+
+    Raises:
+        GpukitError: a figure of the GPU or of a point is missing or not positive.
+    """
+    found = style.need(points, ("name", "flops_per_byte", "bandwidth_gb_s"), "the roofline")
+    for point in found:
+        if min(point["flops_per_byte"], point["bandwidth_gb_s"]) <= 0:
+            raise GpukitError(f"the roofline: the figures of {point['name']} must be more than 0")
+    missing = [key for key in ("name", "fp32_tflops", "bandwidth_gb_s") if not gpu.get(key)]
+    if missing:
+        raise GpukitError(f"the roofline needs {', '.join(missing)} of the GPU; its specifications do not have it")
+    peak, bandwidth = gpu["fp32_tflops"] * 1e3, gpu["bandwidth_gb_s"]
+    ridge = peak / bandwidth
+    x = np.array([point["flops_per_byte"] for point in found])
+    y = x * [point["bandwidth_gb_s"] for point in found]
+    left, right = min(x.min() / 4, ridge / 40), max(x.max() * 18, ridge * 8)
+    sheet, (axis,) = style.figure(title or _title(found, gpu), height=5.06)
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlim(left, right)
+    axis.set_ylim(min(y.min() / 2, left * bandwidth), peak * 2.2)
+    for key, name, line, colour in ROOFS:
+        if speed := gpu.get(key):
+            knee = peak / speed
+            axis.plot([left, knee], [left * speed, peak], line, color=colour, label=f"{name}: {speed:,.0f} GB/s")
+    axis.plot([ridge, right], [peak, peak], "-", color=INK)
+    axis.text(
+        right, peak * 1.12, f"fp32 peak: {gpu['fp32_tflops']:g} TFLOP/s", ha="right", fontsize=style.TEXT, color=INK
+    )
+    axis.plot([ridge, ridge], [axis.get_ylim()[0], peak], ":", color=GREY, linewidth=1, zorder=0)
+    for form in (axis.xaxis, axis.yaxis):
+        form.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+    _points(axis, found, x, y)
+    style.label(axis, "arithmetic intensity (FLOP per byte of global memory)", "performance (GFLOP/s)")
+    style.legend(axis, axis.get_legend_handles_labels()[0], 1, loc="lower right", bbox_to_anchor=(1, 0))
+    axis.annotate(
+        f"ridge: {ridge:.1f} FLOP/byte",
+        (ridge, peak),
+        xytext=(6, -8),
+        textcoords="offset points",
+        va="top",
+        fontsize=style.TEXT,
+        color=INK,
+    )
+    return sheet
+
+
+def _points(axis: Any, points: Sequence[Point], x: np.ndarray, y: np.ndarray) -> None:
+    """The kernels, each with its name to the right; names of kernels close to each other are spread upwards."""
+    low, high = np.log10(axis.get_ylim())
+    gap = (high - low) * 0.062
+    labels = np.log10(y)
+    for group in _columns(x):
+        labels[group] = style.spread(labels[group].tolist(), gap, low + gap / 2, high - 2 * gap)
+    for place, point in enumerate(points):
+        axis.plot(
+            x[place],
+            y[place],
+            MARKS[place % len(MARKS)],
+            color=SERIES[place % len(SERIES)],
+            markersize=9,
+            markeredgecolor="white",
+            zorder=4,
+        )
+        axis.annotate(
+            f"{style.kernel_name(point)}: {point['bandwidth_gb_s']:,.0f} GB/s",
+            (x[place], y[place]),
+            xytext=(x[place] * 1.45, 10 ** labels[place]),
+            va="center",
+            fontsize=style.TEXT,
+            color=INK,
+            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4},
+            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.8},
+            zorder=5,
+        )
+
+
+def _columns(x: np.ndarray) -> list[np.ndarray]:
+    """Points whose names would lie above each other: those less than a factor of 30 from the one before."""
+    order = np.argsort(x, kind="stable")
+    breaks = np.flatnonzero(x[order][1:] > 30 * x[order][:-1]) + 1
+    return np.split(order, breaks)
+
+
+def _title(points: Sequence[Point], gpu: Mapping[str, Any]) -> str:
+    peak, bandwidth = gpu["fp32_tflops"] * 1e3, gpu["bandwidth_gb_s"]
+
+    def share(point: Point) -> float:
+        return point["bandwidth_gb_s"] / min(bandwidth, peak / point["flops_per_byte"])
+
+    best = max(points, key=share)
+    side = "memory" if best["flops_per_byte"] < peak / bandwidth else "arithmetic"
+    reached = f"reaches {share(best):.0%} of what the {gpu['name']} can do"
+    return f"'{style.kernel_name(best)}' {reached}; its limit is {side}"

@@ -1,0 +1,217 @@
+"""What all figures have in common: the sheet they are drawn on, colours, sizes of text, and how they are saved.
+
+Figures are for a projector: 9 inches wide with text of 12 points or more, the title a sentence that states the finding.
+The colours are from Okabe and Ito's palette, told apart with any kind of colour vision, and only repeat what words,
+shapes or positions say. Every figure has a canvas of its own: nothing here touches pyplot or matplotlib's settings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.legend import Legend
+from matplotlib.transforms import blended_transform_factory
+
+from gpukit.errors import GpukitError
+
+BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
+SKY, AMBER = "#56B4E9", "#E69F00"
+INK, GREY, PALE = "#222222", "#767676", "#E6E6E6"
+MARKS = "osD^vPX"  # one per series, so that colour is not all that tells them apart
+SERIES = (BLUE, VERMILION, GREEN, PURPLE, SKY, AMBER, INK)
+WIDTH = 9.0  # inches
+DPI = 150
+TITLE, TEXT = 15.0, 12.0  # points
+SUFFIXES = (".png", ".svg")
+MARGIN = 0.1  # inches, left and right of title and caption
+
+
+def figure(
+    title: str,
+    columns: int = 1,
+    height: float = 3.6,
+    widths: Sequence[float] | None = None,
+    *,
+    rows: int = 1,
+    heights: Sequence[float] | None = None,
+    caption: str = "",
+    title_size: float = TITLE,
+    text_size: float = TEXT,
+) -> tuple[Figure, list[Axes]]:
+    """A sheet `height` inches high and its axes, row by row, of relative `widths` and `heights`."""
+    sheet = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
+    FigureCanvasAgg(sheet)
+    place: dict[str, Any] = {"x": 0.01, "ha": "left", "color": INK}
+    sheet.suptitle(wrapped(title, title_size, "bold"), fontsize=title_size, fontweight="bold", **place)
+    if caption:
+        sheet.supxlabel(wrapped(caption, text_size), fontsize=text_size, **place)
+    axes = sheet.subplots(rows, columns, width_ratios=widths, height_ratios=heights, squeeze=False)
+    for axis in axes.flat:
+        axis.spines[["top", "right"]].set_visible(False)
+        axis.spines[["left", "bottom"]].set_color(GREY)
+        axis.tick_params(colors=INK, labelsize=text_size, length=0)
+    return sheet, list(axes.flat)
+
+
+def bars(
+    axis: Axes,
+    names: list[str],
+    values: list,
+    colours: list[str],
+    label: str,
+    form: str = "{:,.0f}",
+    text_size: float = TEXT,
+) -> None:
+    """Horizontal bars, first on top, each with its number at its end."""
+    axis.barh(range(len(names)), values, color=colours, height=0.62)
+    axis.set_yticks(range(len(names)), names)
+    axis.invert_yaxis()
+    axis.set_xlim(0, max(values) * 1.28)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    axis.set_title(label, loc="left", fontsize=text_size + 0.5, color=INK)
+    for place, value in enumerate(values):
+        axis.text(value, place, "  " + form.format(value), va="center", fontsize=text_size, color=INK)
+
+
+def label(axis: Axes, x: str = "", y: str = "") -> None:
+    """Name the axes, with their units."""
+    axis.set_xlabel(x, fontsize=TEXT, color=INK)
+    axis.set_ylabel(y, fontsize=TEXT, color=INK)
+
+
+def legend(axis: Axes, handles: Sequence[Any], columns: int, *, at_edge: bool = False, **options: Any) -> Legend:
+    """A legend above the axes, from their left side or the sheet's (`at_edge`), or where `options` put it."""
+    place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
+    look: dict[str, Any] = {"framealpha": 1.0, "edgecolor": "none", "columnspacing": 1.4, "handlelength": 1.6}
+    if at_edge:
+        sheet = axis.get_figure(root=True)
+        assert sheet is not None
+        place |= {"bbox_transform": blended_transform_factory(sheet.transFigure, axis.transAxes)}
+        # Wider than the axes, it must not push them aside: an empty heading keeps its room above them.
+        rows = -(-len(handles) // columns)
+        axis.set_title("\n".join([" "] * rows), fontsize=1.4 * TEXT)
+    made = axis.legend(handles=handles, ncols=columns, fontsize=TEXT, labelcolor=INK, **look, **{**place, **options})
+    made.set_in_layout(not at_edge)
+    return made
+
+
+def percent(share: float) -> str:
+    """A share as a percentage, with a decimal where that is not 0."""
+    return f"{share:.1%}".replace(".0%", "%")
+
+
+def number(value: float) -> str:
+    """A value in three digits, or as many as its whole part has."""
+    return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def kernel_name(row: Mapping[str, Any]) -> str:
+    """The name of a row, as figures show it: the language is told elsewhere."""
+    return plain(str(row["name"]).removeprefix("cpp:"))
+
+
+def wrapped(text: str, size: float, weight: str = "normal", inches: float = WIDTH - 2 * MARGIN) -> str:
+    """Text broken into lines that fit; shown as it is."""
+    font = FontProperties(size=size, weight=weight)
+    measure = FigureCanvasAgg(Figure(dpi=DPI)).get_renderer().get_text_width_height_descent
+    lines: list[str] = []
+    for paragraph in text.splitlines():
+        lines.append("")
+        for word in paragraph.split():
+            longer = f"{lines[-1]} {word}" if lines[-1] else word
+            if lines[-1] and measure(longer, font, False)[0] > inches * DPI:
+                lines.append(word)
+            else:
+                lines[-1] = longer
+    return plain("\n".join(lines))
+
+
+def plain(text: str) -> str:
+    """Text to be shown as it is: a dollar sign begins no formula."""
+    return text.replace("$", r"\$")
+
+
+def shortened(text: str, length: int) -> str:
+    """Text of at most so many characters."""
+    return text if len(text) <= length else text[: length - 1].rstrip() + "…"
+
+
+def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list[float]:
+    """Places as near as may be to the wanted ones, in their order, `gap` apart or more, from `low` to `high`.
+
+    Where there is no room for that many, they are spread evenly.
+    """
+    order = sorted(range(len(wanted)), key=lambda i: wanted[i])
+    if len(wanted) > 1 and gap * (len(wanted) - 1) > high - low:
+        gap = (high - low) / (len(wanted) - 1)
+    groups: list[list[float]] = []  # [sum of what the first place of the group should be, members]
+    for rank, i in enumerate(order):
+        groups.append([wanted[i] - rank * gap, 1])
+        # Members of a group touch; a group that would begin before the one below it ends joins that one.
+        while len(groups) > 1 and groups[-1][0] / groups[-1][1] < groups[-2][0] / groups[-2][1]:
+            total, members = groups.pop()
+            groups[-1][0] += total
+            groups[-1][1] += members
+    places = [0.0] * len(wanted)
+    rank = 0
+    top = high - gap * (len(wanted) - 1)
+    for total, members in groups:
+        first = min(max(total / members, low), max(low, top))
+        for _ in range(int(members)):
+            places[order[rank]] = first + rank * gap
+            rank += 1
+    return places
+
+
+# --- data in, file out -----------------------------------------------------------------------------------------------
+
+
+def need(rows: Iterable[Mapping[str, Any]], keys: Sequence[str], what: str) -> list[Mapping[str, Any]]:
+    """The rows as a list. Raises GpukitError when there is none, or one lacks a key."""
+    found = list(rows)
+    if not found:
+        raise GpukitError(f"{what} needs at least one row; there is none")
+    for number, row in enumerate(found, 1):
+        missing = [key for key in keys if row.get(key) is None]
+        if missing:
+            raise GpukitError(f"{what}: row {number} ({row.get('name', 'without a name')}) has no {', '.join(missing)}")
+    return found
+
+
+def trace_of(trace: Any) -> Mapping[str, Any]:
+    """A trace as plain data, from that or from a `gpukit.Trace`."""
+    data = trace if isinstance(trace, Mapping) else getattr(trace, "to_dict", dict)()
+    if "steps" not in data or "requests" not in data:
+        raise GpukitError("this figure draws a trace: what gpukit.trace(...).to_dict() gives")
+    return data
+
+
+def save(sheet: Figure, path: str | Path) -> None:
+    """Write a figure as PNG or SVG, by the suffix of the path.
+
+    Raises:
+        GpukitError: the suffix is another, or the file cannot be written.
+    """
+    path = Path(path)
+    suffix = path.suffix.lower()
+    if suffix not in SUFFIXES:
+        raise GpukitError(f"cannot draw {path}: the name of a figure ends in {' or '.join(SUFFIXES)}")
+    if not path.parent.is_dir():
+        raise GpukitError(f"cannot draw {path}: there is no folder {path.parent}; make it first, or choose another")
+    try:
+        if suffix == ".svg":
+            # The same figure gives the same file: no date, and names that do not depend on chance.
+            with matplotlib.rc_context({"svg.hashsalt": "gpukit"}):
+                sheet.savefig(path, format="svg", metadata={"Date": None})
+        else:
+            sheet.savefig(path, format="png")
+    except OSError as error:
+        raise GpukitError(f"cannot write {path}: {error.strerror or error}; choose another file") from None
