@@ -4,6 +4,8 @@ A point is four float32, x, y, z and w. Every rung copies the x of n points. In 
 one after the other, 16 bytes each; in a structure of arrays all x come first, then all y, and so on.
 """
 
+from typing import Any
+
 import numpy as np
 
 from gpukit import cuda
@@ -31,7 +33,7 @@ FAMILY = Family(
     gpu_n=1 << 27,
     size="points",
 )
-CLOSER = {
+CLOSER: dict[str, Any] = {
     "falls": ("global_load_sectors", "load_sectors_per_request"),
     "stays": ("global_load_requests", "global_store_requests", "global_store_sectors", "branches"),
 }
@@ -50,7 +52,7 @@ def of_arrays(kernel, problem: Problem, block: int, device: Device) -> Plan:
 def field_copied(kernel, problem: Problem, block: int, device: Device, points) -> Plan:
     """One launch, for which 4 bytes of each point must be read and 4 written."""
     x = device.xp.empty(problem.n, np.float32)
-    args = (points, x)
+    args: tuple = (points, x)
     compiled = kernel
     if not hasattr(kernel, "py_func"):
         compiled, args = kernel.compiled(), (*args, np.int32(problem.n))

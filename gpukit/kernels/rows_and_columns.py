@@ -1,4 +1,4 @@
-"""Rows against columns of a 2-D array: which index the lanes of a warp run along, and which lies side by side in memory.
+"""Rows against columns of a 2-D array: the index that lanes run along, and the one that lies side by side in memory.
 
 Every rung copies an n x n matrix with one thread per element, in blocks of 32 x (threads / 32). A warp is 32 threads
 with neighbouring x, whatever the kernel makes of x.

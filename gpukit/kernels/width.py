@@ -4,6 +4,8 @@ Every rung copies n elements of 4 bytes. A kernel that moves 8 or 16 bytes per l
 elements; what is left over at its end is copied as it is, by the first threads.
 """
 
+from typing import Any
+
 import numpy as np
 
 from gpukit import cuda
@@ -193,7 +195,7 @@ def sixteen_bytes_in_two(wide_x, wide_y, x, y):
         y[k] = x[k]
 
 
-WIDER = {
+WIDER: dict[str, Any] = {
     "falls": ("global_load_requests", "global_store_requests", "warp_instructions"),
     "rises": ("load_sectors_per_request",),
     "stays": ("global_load_sectors", "global_store_sectors"),
