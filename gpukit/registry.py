@@ -202,9 +202,7 @@ class Family:
 
         return register
 
-    def cpp(
-        self, name: str, plan: PlanOf, file: str = "", kernel: str = "", document: str = "", **about: Any
-    ) -> None:
+    def cpp(self, name: str, plan: PlanOf, file: str = "", kernel: str = "", document: str = "", **about: Any) -> None:
         """Register a kernel of kernels/cpp/FAMILY.cu, documented by the comment above it; `about` as in `Rung`.
 
         `kernel` is its name in the file where the rung has another, `document` what then stands for the comment.

@@ -1,7 +1,7 @@
 """A branch per lane against the same branch per warp, and the same choice without a branch.
 
-The elements are of two kinds that take turns in memory: an even one becomes 3x + 1, an odd one x / 2. A warp whose lanes
-take both sides runs one after the other, with the lanes of the other side idle.
+The elements are of two kinds that take turns in memory: one at an even place becomes 3x + 1, one at an odd place x / 2.
+A warp whose lanes take both sides runs one after the other, with the lanes of the other side idle.
 """
 
 import numpy as np

@@ -78,7 +78,8 @@ def launched(shape):
     """The plan of a launch whose grid and block are `shape(n, block, device)`."""
 
     def plan(kernel, problem: Problem, block: int, device: Device) -> Plan:
-        return addition(kernel, problem, device, *shape(problem.n, block, device))
+        grid, threads = shape(problem.n, block, device)
+        return addition(kernel, problem, device, grid, threads)
 
     return plan
 
@@ -291,7 +292,8 @@ def in_cpp(shape, size_type=np.int32):
     """The plan of a C++ kernel, which takes n as its last argument and is compiled for the elements' type."""
 
     def plan(kernel, problem: Problem, block: int, device: Device) -> Plan:
-        return cpp_addition(kernel, problem, device, *shape(problem.n, block, device), size_type)
+        grid, threads = shape(problem.n, block, device)
+        return cpp_addition(kernel, problem, device, grid, threads, size_type)
 
     return plan
 
@@ -326,8 +328,9 @@ FAMILY.cpp(
 
 def on_a_grid(kernel, problem: Problem, block: int, device: Device, blocks: int) -> Plan:
     """A grid-stride rung with a number of blocks that is given."""
-    add = addition if hasattr(kernel, "py_func") else cpp_addition
-    return add(kernel, problem, device, blocks, block)
+    if hasattr(kernel, "py_func"):
+        return addition(kernel, problem, device, blocks, block)
+    return cpp_addition(kernel, problem, device, blocks, block)
 
 
 FAMILY.sweep = Sweep(

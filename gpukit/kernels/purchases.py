@@ -153,7 +153,7 @@ def numpy_reduceat(offsets, amounts, totals):
 def customer_per_thread(offsets, amounts, totals):
     """One customer per thread, as they came: the warp waits for the one with most purchases.
 
-    Expect: about 5 of 32 lanes active. Nearly every warp has a customer of the longest group, 33 to 128 purchases, so it
+    Expect: about 5 of 32 lanes active. Nearly every warp has a customer of the longest group, 33 to 128 purchases, and
     goes on for 100 rounds, of which the average lane needs 15.
 
     Args:
@@ -184,8 +184,8 @@ def grouped(offsets, amounts, order, totals):
     33 to 128; the total goes where the customer is, so that results come back in order.
 
     Expect: about 20 of 32 lanes active instead of 5, and less than a third of the warp instructions: seven warps of ten
-    are through after 8 rounds. Load sectors rise by a twentieth, since the neighbours of a group lie apart. The compiler
-    unrolls the loop by four, which changes the figures a little (19 of 32), not their order.
+    are through after 8 rounds. Load sectors rise by a twentieth, since the neighbours of a group lie apart. At the
+    compiled level it is 19 lanes, as the compiler unrolls the loop by four.
 
     Args:
         offsets: (customers + 1,) int32, where each customer's purchases begin.
@@ -216,8 +216,8 @@ def grouped_copy(offsets, amounts, order, totals):
     Versus: grouped: the order is applied to the arrays once, beforehand, and only the total is written through it.
 
     Expect: the same requests and, within 1 %, warp instructions, and fewer load sectors: offsets are read side by side,
-    and short customers share sectors. It pays when the purchases are added up more than once, since copying them costs more than
-    one sum does.
+    and short customers share sectors. It pays when the purchases are added up more than once, since copying them costs
+    more than one sum does.
 
     Args:
         offsets: (customers + 1,) int32, where the purchases of the t-th customer in the order begin.
