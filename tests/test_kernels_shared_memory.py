@@ -1,4 +1,4 @@
-"""Shared memory: wavefronts and conflicts of every stride, barriers of every block sum, and mistakes that must be found."""
+"""Shared memory: wavefronts and conflicts of every stride, barriers of block sums, and mistakes that must be found."""
 
 import numpy as np
 import pytest
@@ -22,11 +22,9 @@ def of_warp(key, way, level):
 
 
 @pytest.mark.parametrize("level", LEVELS)
-@pytest.mark.parametrize(
-    ("key", "way"),
-    [("stride_1", 1), ("stride_2", 2), ("stride_4", 4), ("stride_8", 8), ("stride_16", 16), ("stride_32", 32), ("stride_33", 1)],
-)  # fmt: skip
-def test_an_n_way_conflict_takes_n_wavefronts(key, way, level):
+@pytest.mark.parametrize(("stride", "way"), [(1, 1), (2, 2), (4, 4), (8, 8), (16, 16), (32, 32), (33, 1)])
+def test_an_n_way_conflict_takes_n_wavefronts(stride, way, level):
+    key = f"stride_{stride}"
     assert of_warp(key, "store", level) == (1, way, way - 1)
     assert of_warp(key, "load", level) == (32, 32 * way, 32 * (way - 1))
 
