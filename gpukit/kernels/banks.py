@@ -17,6 +17,7 @@ import numpy as np
 
 from gpukit import cuda
 from gpukit.devices import Device
+from gpukit.inputs import random_integers
 from gpukit.registry import Family, Launch, Plan, PlanOf, Problem
 
 WARP = 32
@@ -28,11 +29,12 @@ def problem(n: int, kind: str, rng: np.random.Generator, device: Device) -> Prob
 
     The right answer at element i is the sum of the elements of its warp, those from i // 32 * 32 on.
     """
-    x = np.ones(n, np.float32) if kind == "ones" else rng.integers(0, 1000, n).astype(np.float32)
-    padded = np.zeros(-(-n // WARP) * WARP)
+    xp = device.xp
+    x = xp.ones(n, np.float32) if kind == "ones" else random_integers(n, 1000, rng, device).astype(np.float32)
+    padded = xp.zeros(-(-n // WARP) * WARP, np.float32)
     padded[:n] = x
-    expected = np.repeat(padded.reshape(-1, WARP).sum(1), WARP)[:n]
-    return Problem(n, kind, {"x": device.xp.asarray(x)}, expected)
+    sums = padded.reshape(-1, WARP).sum(1, dtype=np.float64).astype(np.float32)
+    return Problem(n, kind, {"x": x}, device.to_host(xp.repeat(sums, WARP)[:n]))
 
 
 FAMILY = Family(

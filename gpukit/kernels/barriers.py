@@ -16,6 +16,7 @@ import numpy as np
 
 from gpukit import cuda
 from gpukit.devices import Device
+from gpukit.inputs import random_integers
 from gpukit.registry import Family, Launch, Plan, Problem
 from gpukit.warp import warp_sum
 
@@ -24,8 +25,8 @@ MOST_THREADS = 1024  # of a block, on every GPU
 
 def problem(n: int, kind: str, rng: np.random.Generator, device: Device) -> Problem:
     """n elements to sum, int32: all of them 1, or drawn from 0 to 9. Both sums are exact."""
-    data = np.ones(n, np.int32) if kind == "ones" else rng.integers(0, 10, n, dtype=np.int32)
-    return Problem(n, kind, {"x": device.xp.asarray(data)}, np.asarray(data.sum(dtype=np.int64)))
+    x = device.xp.ones(n, np.int32) if kind == "ones" else random_integers(n, 10, rng, device)
+    return Problem(n, kind, {"x": x}, device.to_host(x.sum(dtype=np.int64)))
 
 
 FAMILY = Family(

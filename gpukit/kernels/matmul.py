@@ -17,6 +17,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
+from gpukit.inputs import random_floats, random_integers
 from gpukit.registry import Array, CppKernel, Family, Launch, Plan, PlanOf, Problem
 
 WARP = 32
@@ -31,15 +32,13 @@ def problem(n: int, kind: str, rng: np.random.Generator, device: Device) -> Prob
     """
     if n > 1 << 20:
         raise GpukitError(f"a product of matrices with {n:,} rows may not be exact in float32; choose at most 2^20")
-    xp = device.xp
     if kind == "random":
-        rows = inner = columns = n
-        source = rng if device.name == "cpu" else xp.random.default_rng(int(rng.integers(1 << 63)))
-        a, b = (source.random((n, n), dtype=np.float32) for _ in range(2))
+        inner = n
+        a, b = (random_floats(n * n, rng, device).reshape(n, n) for _ in range(2))
     else:
-        rows, inner, columns = n, 2 * n // 3 + 1, n // 2 + 1
-        shapes = (rows, inner), (inner, columns)
-        a, b = (xp.asarray(rng.integers(-3, 4, shape).astype(np.float32)) for shape in shapes)
+        inner, columns = 2 * n // 3 + 1, n // 2 + 1
+        shapes = (n, inner), (inner, columns)
+        a, b = ((random_integers(k * m, 7, rng, device).reshape(k, m) - 3).astype(np.float32) for k, m in shapes)
     expected = device.to_host(a.astype(np.float64) @ b.astype(np.float64))
     # Each of the `inner` products and sums rounds to a relative 2^-24, in whatever order; no term is negative.
     bound = (inner + 1) * 2.0**-24 * expected if kind == "random" else 0.0

@@ -16,6 +16,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
+from gpukit.inputs import ramp
 from gpukit.registry import Array, CppKernel, Family, Launch, Plan, Problem
 
 TILE = 32  # elements along each side of a tile: one warp takes a row
@@ -30,7 +31,7 @@ def problem(n: int, kind: str, rng: np.random.Generator, device: Device) -> Prob
     Numbers start again at 0 after 2^24, so that all are exact.
     """
     rows, columns = {"wide": (n, 2 * n + 1), "tall": (2 * n + 1, n), "square": (n, n)}[kind]
-    x = (device.xp.arange(rows * columns, dtype=np.int64) % WHOLE).astype(np.float32).reshape(rows, columns)
+    x = (ramp(rows * columns, device) % WHOLE).astype(np.float32).reshape(rows, columns)
     return Problem(n, kind, {"x": x}, device.to_host(x).T)
 
 
