@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 
 import gpukit
 from gpukit.errors import GpukitError
-from gpukit.kernels import coalescing, divergence, reduction, shared_memory, spmv
+from gpukit.kernels import barriers, coalescing, divergence, reduction, spmv
 from gpukit.resources import data_file
 from gpukit.tour.matrix import Matrix
 
@@ -140,7 +140,7 @@ def checks() -> list[Check]:
     """A block sum with a barrier left out, and the same with the barrier."""
     x = np.random.default_rng(3).integers(0, 10, 16 * THREADS).astype(np.int32)
     results = []
-    for kernel in (shared_memory.block_sum_without_barrier, shared_memory.block_sum):
+    for kernel in (barriers.block_sum_without_barrier, barriers.block_sum):
         partial = np.zeros(16, np.int32)
         report = gpukit.profile(kernel, 16, THREADS, x, partial)
         results.append(Check(kernel.__name__, report, bool((partial == x.reshape(16, -1).sum(1)).all())))
