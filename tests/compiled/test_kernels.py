@@ -72,8 +72,12 @@ def test_there_are_kernels_of_every_sort_and_all_are_launched():
 RUNGS = (
     *("naive", "compact", "sequential", "shared_interleaved", "shared_strided", "shared_sequential", "first_add"),
     *("last_warp_volatile", "last_warp_syncwarp", "last_warp_shuffle", "unrolled", "shuffle", "grid_stride"),
-    *("vectorized", "finish_second_launch", "finish_atomic", "finish_last_block", "finish_grid_sync"),
+    *("grid_stride_signed", "vectorized", "vectorized_unrolled"),
+    *("finish_second_launch", "finish_atomic", "finish_last_block", "finish_grid_sync"),
 )
+
+
+FIXED_GRID = ("grid_stride", "grid_stride_signed", "vectorized", "vectorized_unrolled")
 
 
 def test_the_ladder_has_its_rungs_in_order_and_only_the_volatile_one_is_flagged():
@@ -84,7 +88,7 @@ def test_the_ladder_has_its_rungs_in_order_and_only_the_volatile_one_is_flagged(
 @functools.cache
 def rung(name: str) -> dict:
     """Counters of a rung on 2^16 whole numbers with blocks of 256; grid-stride rungs with 32 blocks."""
-    n, blocks = 1 << 16, {"grid_stride": 32, "vectorized": 32}.get(name)
+    n, blocks = 1 << 16, dict.fromkeys(FIXED_GRID, 32).get(name)
     paired = name in ("naive", "compact", "sequential") or name in RUNGS[RUNGS.index("first_add") :]
     blocks = blocks or n // (512 if paired else 256)
     x, partial = np.ones(n, np.int32), np.zeros(blocks, np.int32)
