@@ -8,6 +8,7 @@ that. Arguments are fitted to the parameters as on the CPU machine.
 
 from __future__ import annotations
 
+import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Mapping
@@ -55,12 +56,11 @@ def launch(kernel: RawKernel, grid: Dim3, block: Dim3, args: tuple[Any, ...], sh
 
 @dataclass(eq=False)
 class _Module:
-    """A program on one GPU. `folder` holds the file it was loaded from while it is used."""
+    """A program on one GPU. `lowered`: name expression -> name in it."""
 
     program: weakref.ref[Program]
     module: Any
     lowered: Mapping[str, str]
-    folder: Any
     sent: dict[str, bytes] = field(default_factory=dict)  # what variables held when they were last alike on both sides
 
     def upload(self) -> None:
@@ -108,11 +108,12 @@ def _module(program: Program, cooperative: bool, cupy: Any) -> _Module:
     key = (device.id, cooperative)
     if key not in modules:
         code, lowered = program.for_gpu(f"sm_{device.compute_capability}")
-        folder = tempfile.TemporaryDirectory(prefix="gpukit-", ignore_cleanup_errors=True)
-        path = Path(folder.name) / ("kernels.cubin" if code[:4] == b"\x7fELF" else "kernels.ptx")
+        folder = Path(tempfile.mkdtemp(prefix="gpukit-"))
+        path = folder / ("kernels.cubin" if code[:4] == b"\x7fELF" else "kernels.ptx")
         path.write_bytes(code)
         loaded = cupy.RawModule(path=str(path), enable_cooperative_groups=cooperative)
-        modules[key] = made = _Module(weakref.ref(program), loaded, lowered, folder)
+        modules[key] = made = _Module(weakref.ref(program), loaded, lowered)
+        weakref.finalize(made, shutil.rmtree, folder, ignore_errors=True)  # CuPy reads the file when it is asked
         program.before_showing = made.read
     return modules[key]
 
