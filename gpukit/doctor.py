@@ -199,13 +199,13 @@ def _numba_cuda(version_of: VersionOf, gpu: _Gpu | None, extra: str | None) -> C
         return Check(
             "GPU kernels (numba-cuda)", MISSING, _without_gpu("not installed", gpu), _pip(extra) if extra else ""
         )
-    conflict = _numpy_conflict(version_of)
+    conflict = numpy_conflict(version_of)
     if conflict:
         return Check("GPU kernels (numba-cuda)", BROKEN, conflict, 'python -m pip install "numpy<2.5"')
     return Check("GPU kernels (numba-cuda)", OK, _without_gpu(f"numba-cuda {version}", gpu))
 
 
-def _numpy_conflict(version_of: VersionOf) -> str:
+def numpy_conflict(version_of: VersionOf) -> str:
     numba_cuda, numpy = version_of("numba-cuda"), version_of("numpy")
     if numba_cuda is None or numpy is None:
         return ""
@@ -216,7 +216,7 @@ def _numpy_conflict(version_of: VersionOf) -> str:
 
 def _compiled_level(version_of: VersionOf) -> Check:
     name = "Compiled level (NVRTC)"
-    conflict = _numpy_conflict(version_of)
+    conflict = numpy_conflict(version_of)
     if conflict:
         return Check(name, BROKEN, conflict, 'python -m pip install "numpy<2.5"')
     if platform.system() == "Darwin":

@@ -27,6 +27,7 @@ MAX_SHARED_BYTES = 232_448  # what a block may ask for on the largest parts (com
 MAX_RESIDENT_BLOCKS = 132 * 32  # a cooperative grid must be resident at once (H200: 132 SMs, 32 blocks each)
 
 Shape = int | Sequence[int]
+Dim3 = tuple[int, int, int]
 Progress = Callable[[int, int], None]
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -130,15 +131,40 @@ def launch(
 ) -> None:
     """Run a kernel for its results alone, without counters' report or hazards.
 
-    `machine` is "cpu" (this machine) or "auto"; "gpu" needs the GPU machine, which this version does not have.
-    What the kernel prints goes to `output`, standard output by default. Other arguments as for `profile`.
+    Args:
+        machine: "cpu" for the CPU machine, "gpu" for an NVIDIA GPU, "auto" for the GPU if there is one that can be
+            used. `output`, `level` and `progress` are the CPU machine's: with one of them "auto" means it.
+        *args: as for `profile`; on a GPU CuPy arrays too. With those alone the launch runs on by itself, on CuPy's
+            current stream; NumPy arrays are copied there and back, so that they are updated in place on both machines.
+        output: gets what the kernel prints, piece by piece; standard output by default.
+        kernel, grid, block, shared_bytes, level, progress: as for `profile`.
+
+    Raises:
+        LaunchError: the shape or the arguments are wrong, or machine="gpu" and no GPU can be used.
+        GpukitError: as for `profile`; on a GPU `gpukit.gpu.GpuError` if its memory is full or a kernel failed.
     """
     if machine not in ("auto", "cpu", "gpu"):
         raise LaunchError(f'machine={machine!r} is not known; use "auto", "cpu" or "gpu"')
-    if machine == "gpu":
-        raise LaunchError('machine="gpu" is not in this version; use machine="cpu", or numba.cuda itself on a GPU')
+    if machine != "cpu" and _is_for_gpu(kernel, machine, output=output, level=level, progress=progress):
+        grid3, block3 = _checked(grid, block, shared_bytes)
+        from gpukit import gpu
+
+        gpu.launch(kernel, grid3, block3, args, int(shared_bytes))
+        return
     made = prepare(kernel, grid, block, args, shared_bytes, level)
     executor.run(made, hazards=False, progress=progress, output=output or _to_stdout)
+
+
+def _is_for_gpu(kernel: Any, machine: str, **of_cpu_machine: Any) -> bool:
+    """Whether a launch goes to the GPU. Raises LaunchError where it should and cannot."""
+    given = [name for name, value in of_cpu_machine.items() if value is not None]
+    if given and machine == "gpu":
+        raise LaunchError(f'{given[0]}= is the CPU machine\'s: leave it out, or use machine="cpu"')
+    if given:
+        return False
+    from gpukit import gpu
+
+    return machine == "gpu" or (gpu.takes(kernel) and not gpu.missing())
 
 
 def _to_stdout(text: str) -> None:
@@ -149,10 +175,7 @@ def prepare(
     kernel: Any, grid: Shape, block: Shape, args: Sequence[Any], shared_bytes: int, level: str | None = None
 ) -> Launch:
     """Check the shape, compile the kernel for its arguments and bind them."""
-    grid3, block3 = _shape(grid, "grid"), _shape(block, "block")
-    _check_shape(grid3, block3)
-    if isinstance(shared_bytes, bool) or not isinstance(shared_bytes, int | np.integer) or shared_bytes < 0:
-        raise LaunchError(f"dynamic shared memory must be a number of bytes, 0 or more; got {shared_bytes!r}")
+    grid3, block3 = _checked(grid, block, shared_bytes)
     made = levels.bind(kernel, level, grid3, block3, args, int(shared_bytes), GlobalMemory())
     total = made.program.static_shared_bytes + made.shared_bytes
     if total > MAX_SHARED_BYTES:
@@ -169,6 +192,15 @@ def prepare(
             f"most {MAX_RESIDENT_BLOCKS:,}: launch fewer blocks and loop over the data"
         )
     return made
+
+
+def _checked(grid: Shape, block: Shape, shared_bytes: int) -> tuple[Dim3, Dim3]:
+    """(grid, block) with all three axes. Raises LaunchError for what no GPU launches."""
+    grid3, block3 = _shape(grid, "grid"), _shape(block, "block")
+    _check_shape(grid3, block3)
+    if isinstance(shared_bytes, bool) or not isinstance(shared_bytes, int | np.integer) or shared_bytes < 0:
+        raise LaunchError(f"dynamic shared memory must be a number of bytes, 0 or more; got {shared_bytes!r}")
+    return grid3, block3
 
 
 def _shape(value: Shape, what: str) -> tuple[int, int, int]:

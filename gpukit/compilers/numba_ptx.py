@@ -117,7 +117,7 @@ def compiled(kernel: Any, arguments: Sequence[Any]) -> CompiledKernel:
     with real_numba_cuda():
         _numba_cuda()
         function = function_of(kernel)
-        values = _complete(function, arguments)
+        values = complete(function, arguments)
         kinds = tuple(_numba_type(value, name) for value, name in zip(values, _names(function, values), strict=True))
         options = options_of(kernel)
         known = _compiled.setdefault(function, {})
@@ -164,7 +164,7 @@ class CompiledKernel:
 # --- arguments and their types ---------------------------------------------------------------------------------------
 
 
-def _complete(function: FunctionType, arguments: Sequence[Any]) -> tuple[Any, ...]:
+def complete(function: FunctionType, arguments: Sequence[Any]) -> tuple[Any, ...]:
     """The arguments with defaults filled in."""
     code = function.__code__
     names, defaults = code.co_varnames[: code.co_argcount], function.__defaults__ or ()
@@ -354,7 +354,7 @@ def _compile(function: FunctionType, kinds: tuple[Any, ...], options: dict[str, 
     except GpukitError:
         raise
     except Exception as error:  # numba raises a hundred kinds
-        _fail(error, function)
+        fail(error, function)
     entry = re.search(r"^\s*\.(?:visible|weak) \.entry ([\w$]+)\(([^)]*)\)", text, re.MULTILINE)
     if entry is None or entry[2].count(".param") != len(slots):
         raise InternalError(f"numba-cuda compiled `{function.__name__}` to parameters gpukit does not know")
@@ -396,7 +396,7 @@ def _place(error: Exception, text: str, function: FunctionType) -> tuple[str, in
     return file, line
 
 
-def _fail(error: Exception, function: FunctionType) -> NoReturn:
+def fail(error: Exception, function: FunctionType) -> NoReturn:
     """Raise what numba says, in a sentence with its place."""
     text = str(error)
     file, line = _place(error, text, function)

@@ -6,7 +6,7 @@ import functools
 import os
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NoReturn
@@ -57,6 +57,7 @@ class CudaPtx:
     name: the source's name, as errors and the PTX give it. `sources`: path in the PTX -> text of that file, for the
         source and for the user's own headers.
     version: of NVRTC.
+    machine_code: a cubin for the GPU it was compiled for; empty where that was a virtual one.
     """
 
     text: str
@@ -68,6 +69,7 @@ class CudaPtx:
     version: tuple[int, int]
     sources: Mapping[str, str] = field(repr=False)
     passed_over: tuple[PassedOver, ...] = ()
+    machine_code: bytes = field(default=b"", repr=False)
 
 
 def compile_cuda(
@@ -85,19 +87,28 @@ def compile_cuda(
         options: as for NVRTC, nvcc or CuPy: -I, -D, -std, -arch (sm_90 means compute_90), --use_fast_math, ...
         name: what the source is called in messages; a path lets `#include "..."` find files beside it.
         name_expressions: C++ names, such as "scale<float>", whose names in the PTX are wanted (`lowered`).
-        architecture: virtual GPU to compile for, unless the options say.
+        architecture: virtual GPU to compile for, unless the options say; a real one, such as "sm_90", whatever the
+            options say, to have machine code as well.
 
     Raises:
         CompileError: it does not compile; the compiler's first error with file and line, `.log` has the rest.
         UnsupportedFeature: NVRTC is not installed, or does not know the architecture.
     """
     version = toolkit.nvrtc()[1]
-    given = _read_options(options, architecture)
+    given = _read_options(options, architecture.replace("sm_", "compute_"))
+    if architecture.startswith("sm_"):
+        given = replace(given, architecture=_on_the_gpu(given.architecture, architecture))
     files = gather(code, name, given.folders)
     return _compile(files, given, tuple(name_expressions), version)
 
 
 _read_options = options.read
+
+
+def _on_the_gpu(asked: str, gpu: str) -> str:
+    """The real architecture to compile for: the GPU's, with what is special to it ("sm_90a") if that was asked for."""
+    number = gpu.removeprefix("sm_")
+    return f"sm_{asked.removeprefix('compute_')}" if asked.rstrip("af") == f"compute_{number}" else gpu
 
 
 @functools.lru_cache(_KEPT)
@@ -127,6 +138,7 @@ def _compile(
         version,
         sources,
         passed_over,
+        attempt.machine_code,
     )
 
 
@@ -137,6 +149,7 @@ class _Attempt:
     ptx: str | None
     log: str
     lowered: dict[str, str]
+    machine_code: bytes
     hosts: dict[SourceFile, HostCode]
 
 
@@ -160,10 +173,10 @@ def _attempt(
         hosts[files[0]].remove_functions()
     while True:
         texts = {file: host.text() for file, host in hosts.items()}
-        ptx, log, lowered = _run(compiler, files, texts, given, expressions, major, in_full)
+        ptx, log, lowered, machine_code = _run(compiler, files, texts, given, expressions, major, in_full)
         errors = [message for message in parse(log) if message.is_error]
         if ptx is not None or given.default_is_device or not _remove_rejected(files, hosts, macros, errors):
-            return _Attempt(ptx, log, lowered, hosts)
+            return _Attempt(ptx, log, lowered, machine_code, hosts)
 
 
 def _remove_rejected(
@@ -192,8 +205,8 @@ def _run(
     expressions: Sequence[str],
     major: int,
     in_full: bool,
-) -> tuple[str | None, str, dict[str, str]]:
-    """One run of the compiler: (the PTX, or None; what it said; name expression -> name in the PTX).
+) -> tuple[str | None, str, dict[str, str], bytes]:
+    """One run of the compiler: (the PTX, or None; what it said; name expression -> name in the PTX; the machine code).
 
     `changed`: the text of the source, and of the headers that are not taken as they are.
     """
@@ -228,22 +241,28 @@ def _run(
         if status != compiler.nvrtcResult.NVRTC_SUCCESS:
             if not any(message.is_error for message in parse(log)):
                 log += f"\nerror: {status.name}"
-            return None, log.strip(), {}
+            return None, log.strip(), {}, b""
         lowered = {}
         for expression in expressions:
             mangled = _ok(compiler, compiler.nvrtcGetLoweredName(program, expression.encode()))
             lowered[expression] = mangled.decode()
-        return _text(compiler, program, "PTX"), log, lowered
+        real = given.architecture.startswith("sm_")
+        machine_code = _bytes(compiler, program, "CUBIN") if real else b""
+        return _text(compiler, program, "PTX"), log, lowered, machine_code
     finally:
         compiler.nvrtcDestroyProgram(program)
 
 
 def _text(compiler: ModuleType, program: Any, what: str) -> str:
+    return _bytes(compiler, program, what).decode(errors="replace").rstrip("\0 \n")
+
+
+def _bytes(compiler: ModuleType, program: Any, what: str) -> bytes:
     size = _ok(compiler, getattr(compiler, f"nvrtcGet{what}Size")(program))
     # NVRTC writes into the bytes object, so it must be one of its own: Python shares those of a single byte.
     buffer = bytes(size + 1)
     _ok(compiler, getattr(compiler, f"nvrtcGet{what}")(program, buffer))
-    return buffer.decode(errors="replace").rstrip("\0 \n")
+    return buffer[:-1]
 
 
 def _ok(compiler: ModuleType, answer: tuple) -> Any:
@@ -255,7 +274,7 @@ def _ok(compiler: ModuleType, answer: tuple) -> Any:
 
 def _check_architecture(compiler: ModuleType, architecture: str, version: tuple[int, int]) -> None:
     known = list(_ok(compiler, compiler.nvrtcGetSupportedArchs()))
-    found = re.fullmatch(r"compute_(\d+)[af]?", architecture)
+    found = re.fullmatch(r"(?:compute|sm)_(\d+)[af]?", architecture)
     if found is None or int(found[1]) not in known:
         raise UnsupportedFeature(
             f"this NVRTC ({version[0]}.{version[1]}) compiles for compute_{known[0]} to compute_{known[-1]}, not for "

@@ -123,14 +123,23 @@ class RawKernel:
         memory: GlobalMemory,
     ) -> Launch:
         """The launch on these arguments. Raises LaunchError for arguments that do not fit the parameters."""
-        kernel = self.kernel
-        file, line = self._program.place_of_kernel(self.name)
-        parameters = self._program.parameters(self.name)
-        self._check_block(block, file, line)
-        given, described = arguments.fit(self.name, kernel, parameters, args, file, line)
-        return kernel.bind(grid, block, given, shared_bytes, memory, described)
+        self.check_block(block)
+        given, described = self.fit(args)
+        return self.kernel.bind(grid, block, given, shared_bytes, memory, described)
 
-    def _check_block(self, block: tuple[int, int, int], file: str, line: int | None) -> None:
+    @property
+    def program(self) -> Program:
+        """What it is compiled from, which other kernels may share."""
+        return self._program
+
+    def fit(self, args: Sequence[Any]) -> tuple[list[Any], list[dict]]:
+        """What each parameter gets, and the arguments described for a report; as `gpukit.raw.arguments.fit`."""
+        file, line = self._program.place_of_kernel(self.name)
+        return arguments.fit(self.name, self.kernel, self._program.parameters(self.name), args, file, line)
+
+    def check_block(self, block: tuple[int, int, int]) -> None:
+        """Raises LaunchError for a block that the kernel is not compiled for."""
+        file, line = self._program.place_of_kernel(self.name)
         threads, limits = math.prod(block), self.kernel.function.limits
         exact = limits.get("reqntid")
         if exact is not None and (*exact, 1, 1)[:3] != block:

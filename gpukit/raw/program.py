@@ -6,7 +6,7 @@ import linecache
 import os
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -41,6 +41,10 @@ class Program:
         code: CUDA C++ or PTX; None for that of the PTX file `file`.
         file: what messages call the source; None for the Python file that `code` is written in.
         options, expressions: the compiler's options, and the name expressions of the kernels wanted.
+
+    `shown` holds the variables (name in the PTX -> bytes) whose memory callers were given: what they write there,
+    kernels must see, on whatever machine. `before_showing` is called with a variable that is to be shown for the first
+    time: another machine may have written to its own.
     """
 
     def __init__(
@@ -58,6 +62,8 @@ class Program:
         is_cpp = code is not None and not _IS_PTX.match(code)
         self._signatures = signatures.kernels(code) if is_cpp and code is not None else []
         self.file, self._line = (file, 1) if file is not None else _place_of(code)
+        self.shown: dict[str, np.ndarray] = {}
+        self.before_showing: Callable[[str, np.ndarray], None] | None = None
 
     @property
     def module(self) -> ptx.Module:
@@ -74,17 +80,30 @@ class Program:
         if _IS_PTX.match(self.code):
             self._module = ptx.load(self.code, "kernel.ptx")
             return ""
+        made = self._compile()
+        self._compiled, self._module = made, ptx.load(made.text, made.name, made.sources)
+        return made.log
+
+    def _compile(self, **architecture: str) -> CudaPtx:
         from gpukit.compilers.nvrtc import compile_cuda
 
+        assert self.code is not None
         # Blank lines in front, so that line numbers are those of the file that holds the text.
-        made = compile_cuda(
+        return compile_cuda(
             "\n" * (self._line - 1) + self.code,
             options=self.options,
             name=self.file,
             name_expressions=self._expressions,
+            **architecture,
         )
-        self._compiled, self._module = made, ptx.load(made.text, made.name, made.sources)
-        return made.log
+
+    def for_gpu(self, architecture: str) -> tuple[bytes, Mapping[str, str]]:
+        """(what a GPU's driver loads, name expression -> name in it) for a real GPU, such as "sm_90": machine code for
+        CUDA C++, which a driver takes that is older than the compiler, and PTX for PTX."""
+        if self.code is None or _IS_PTX.match(self.code):
+            return self.module.text.encode(), {}
+        made = self._compile(architecture=architecture)
+        return made.machine_code, made.lowered
 
     def kernel(self, name: str) -> ptx.Kernel:
         """A kernel by its name or name expression. Raises LaunchError, with advice, when there is none."""
@@ -108,7 +127,13 @@ class Program:
     def variable(self, name: str) -> np.ndarray:
         """The bytes of a `__device__` or `__constant__` variable. Raises LaunchError when there is none."""
         module = self.module
-        return module.variable(self._lowered.get(name) or self._lowered.get(f"&{name}") or name)
+        found = self._lowered.get(name) or self._lowered.get(f"&{name}") or name
+        memory = module.variable(found)
+        if found not in self.shown:
+            if self.before_showing is not None:
+                self.before_showing(found, memory)
+            self.shown[found] = memory
+        return memory
 
     @property
     def _lowered(self) -> Mapping[str, str]:
