@@ -65,3 +65,22 @@ class _Bar:
         )
         self._task = self._progress.add_task(self._kernel, total=total_blocks)
         self._progress.start()
+
+
+Say = Callable[[str, int, int], None]
+
+
+@contextmanager
+def step_progress(title: str, stream: TextIO | None = None) -> Iterator[Say]:
+    """Yields `say(what, done, total)` for a long job of many steps; on a terminal the current one is shown."""
+    stream = sys.stderr if stream is None else stream
+    if stream is None or not stream.isatty():
+        yield lambda what, done, total: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn(title), BarColumn(bar_width=24), TimeElapsedColumn(), TextColumn("{task.description}"))
+    with Progress(*columns, console=Console(file=stream), transient=True) as progress:
+        task = progress.add_task("", total=None)
+        yield lambda what, done, total: progress.update(task, description=what, completed=done, total=total)

@@ -7,10 +7,11 @@ each one a *rung*, which changes one thing against another. A rung knows how to 
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import pkgutil
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from pathlib import Path
@@ -271,8 +272,26 @@ def find_family(name: str) -> Family:
     """The family called `name`. Raises GpukitError, naming those there are, when there is none."""
     known = families()
     if name not in known:
-        raise GpukitError(f"there is no family {name!r}; choose one of: {', '.join(known)}")
+        raise GpukitError(f"there is no family {name!r}{nearest(name, known)}; choose one of: {', '.join(known)}")
     return known[name]
+
+
+def find_rung(family: Family, key: str) -> Rung:
+    """The rung of a family by its key ("naive", "cpp:naive"); the name alone is enough where only C++ has it.
+
+    Raises GpukitError, naming those there are, when there is none.
+    """
+    for known in (key, f"cpp:{key}"):
+        if known in family.rungs:
+            return family.rungs[known]
+    near = nearest(key, family.rungs)
+    raise GpukitError(f"{family.name} has no rung {key!r}{near}; choose one of: {', '.join(family.rungs)}")
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A guess at what a misspelt name was to be, to go into a message; "" without one."""
+    near = difflib.get_close_matches(name, list(known), n=1)
+    return f"; did you mean {near[0]}" if near else ""
 
 
 # --- documentation ---------------------------------------------------------------------------------------------------

@@ -15,3 +15,12 @@ def data_file(name: str) -> Path:
         if (folder / name).is_file():
             return folder / name
     raise GpukitError(f"data/{name} is missing from this installation; install gpukit again")
+
+
+def data_files(pattern: str) -> list[Path]:
+    """Paths of the files of data/ that fit a pattern, e.g. "results/bench_*.json", by name; none if none do."""
+    for folder in (_PACKAGE / "data", _PACKAGE.parent / "data"):
+        found = sorted(folder.glob(pattern))
+        if found:
+            return found
+    return []

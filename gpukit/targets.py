@@ -34,13 +34,16 @@ def find(file: str, name: str, options: Sequence[str] = ()) -> Target:
 
     functions = levels.load(file)
     if name not in functions.functions:
-        raise _absent(file, name, list(functions))
+        raise _absent(file, name, functions.kernels)
     return PythonTarget(file, name, source.of(functions[name]))
 
 
 def shown_names(kernels: Iterable[str]) -> list[str]:
     """The kernels of a file, templates as "reduce<...>"."""
-    return [*kernels, *(f"{name}<...>" for name in getattr(kernels, "templates", ()))]
+    from gpukit.machine.frontends.python.loader import LoadedModule
+
+    known = kernels.kernels if isinstance(kernels, LoadedModule) else kernels
+    return [*known, *(f"{name}<...>" for name in getattr(kernels, "templates", ()))]
 
 
 def _absent(file: str, name: str, known: Sequence[str], templates: Sequence[str] = ()) -> KernelTypeError:

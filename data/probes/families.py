@@ -30,10 +30,10 @@ from typing import Any
 
 import numpy as np
 from gpukit.gpu.metrics import METRICS
-from gpukit.provenance import provenance
 
 import gpukit
 from gpukit import checking, devices, registry
+from gpukit.provenance import provenance
 from gpukit.registry import Family, Plan, Problem, Rung
 
 ROOT = Path(__file__).parents[2]

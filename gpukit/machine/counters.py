@@ -6,6 +6,7 @@ memory. A wavefront is what shared memory can serve in one pass: each of the 32 
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -345,6 +346,16 @@ def _derive(counters: dict) -> dict[str, int | float]:
     c["store_efficiency"] = ratio(c["global_store_bytes"], SECTOR_BYTES * c["global_store_sectors"])
     c["active_lanes_per_instruction"] = ratio(c["thread_instructions"], c["warp_instructions"])
     return c
+
+
+def together(launches: Sequence[Mapping[str, int | float]]) -> dict[str, int | float]:
+    """The counters of several launches as those of one: counts are added, ratios made anew."""
+    total = _empty()
+    for counters in launches:
+        for name in _ADDITIVE:
+            total[name] += counters[name]
+        total["atomic_max_contention"] = max(total["atomic_max_contention"], counters["atomic_max_contention"])
+    return _derive(total)
 
 
 def summarise(

@@ -279,11 +279,12 @@ class _Folder:
         raise NotConstant("the result of a call, which is not made without running the file")
 
     def _jit(self, node: ast.Call) -> object:
-        debug = any(
-            keyword.arg == "debug" and isinstance(keyword.value, ast.Constant) and bool(keyword.value.value)
+        on = {
+            keyword.arg
             for keyword in node.keywords
-        )
-        jit = Jit(debug)
+            if isinstance(keyword.value, ast.Constant) and bool(keyword.value.value)
+        }
+        jit = Jit("debug" in on, kernel="device" not in on)
         if node.args:
             first = self._value(node.args[0])
             if isinstance(first, Source):
@@ -324,13 +325,14 @@ class _Folder:
 class Jit:
     """`cuda.jit(...)`, waiting for its function."""
 
-    def __init__(self, debug: bool):
+    def __init__(self, debug: bool, kernel: bool = True):
         self.debug = debug
+        self.kernel = kernel
 
     def apply(self, function: object) -> Source:
         if not isinstance(function, Source):
             raise NotConstant("the result of `cuda.jit` of something that is no function")
-        function.debug = self.debug
+        function.debug, function.jitted = self.debug, self.kernel
         return function
 
 

@@ -41,6 +41,11 @@ class LoadedModule(Namespace):
         """Every function of the file, by name, in the order of their definition."""
         return {name: value for name, value in self._names.items() if isinstance(value, Source)}
 
+    @property
+    def kernels(self) -> list[str]:
+        """Names of the functions that are kernels: those with @cuda.jit, or all if the file has none with it."""
+        return [name for name, value in self.functions.items() if value.jitted] or list(self.functions)
+
     def lookup(self, name: str) -> object:
         return self._names[name]
 
@@ -298,7 +303,7 @@ class _Environment:
         for decorator in node.decorator_list:
             found = fold(decorator, self)
             if isinstance(found, Name) and found.dotted == "cuda.jit":
-                source.debug = False
+                source.debug, source.jitted = False, True
             elif isinstance(found, Jit):
                 found.apply(source)
         return source

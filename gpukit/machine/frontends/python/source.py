@@ -42,6 +42,7 @@ class Source:
     `resolve(name)` gives what a global (or closure) name stands for: a constant, NumPy array or dtype, `Name`,
     another `Source`, a module, or `Unknown`; it raises KeyError for a name that is not defined at all.
     `defaults` are the values of the trailing default arguments. `debug` says whether assertions are active.
+    `jitted` is set for a function of a file that `@cuda.jit` makes a kernel (not with `device=True`).
     """
 
     name: str
@@ -53,6 +54,7 @@ class Source:
     defaults: tuple[object, ...] = ()
     keyword_defaults: dict[str, object] = field(default_factory=dict)
     debug: bool = True
+    jitted: bool = False
     declared: Declared | None = None  # types of a device function with a signature
     hidden: bool = False  # a function of the library: its operations belong to the line that calls it
     identity: int = field(default_factory=lambda: next(_identities))

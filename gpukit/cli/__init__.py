@@ -8,25 +8,24 @@ Exit codes: 0 all is well, 1 an error or (for `check`) a hazard of severity erro
 from __future__ import annotations
 
 import contextlib
-import io
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from gpukit import __version__
+from gpukit.cli import families, output
 from gpukit.errors import GpukitError
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from gpukit.comparison import LevelComparison
     from gpukit.cuda.launching import Launcher
+    from gpukit.registry import Family, Rung
     from gpukit.report import Report
     from gpukit.scripts import Launches
 
@@ -136,10 +135,11 @@ LEVEL_HELP = (
 
 def _launch_options(command: Callable) -> Callable:
     options = (
-        click.argument("target", metavar="SCRIPT.py | FILE:KERNEL"),
+        click.argument("target", metavar="SCRIPT.py | FILE:KERNEL | FAMILY.RUNG"),
         click.argument("arguments", nargs=-1, type=click.UNPROCESSED, metavar="[ARGS]..."),
         click.option("--grid", type=_Shape(), help="Blocks per axis, for FILE:KERNEL."),
-        click.option("--block", type=_Shape(), help="Threads per block and axis, for FILE:KERNEL."),
+        click.option("--block", type=_Shape(), help="Threads per block and axis, for FILE:KERNEL and FAMILY.RUNG."),
+        click.option("--n", type=families.Size(), help="Size of the problem, for FAMILY.RUNG."),
         click.option("--arg", "-a", "specs", multiple=True, metavar="NAME=VALUE", help=ARGUMENT_HELP),
         click.option("--shared", type=click.IntRange(min=0), default=0, help="Dynamic shared memory, in bytes."),
         click.option("-D", "defines", multiple=True, metavar="NAME[=VALUE]", help="Define a macro, for a .cu file."),
@@ -192,7 +192,7 @@ def tour(out: Path | None) -> None:
     """See divergence, coalescing, reductions, a sparse product and a hazard, in under 20 seconds."""
     from gpukit import tour as guide
 
-    guide.run(out or guide.DEFAULT_FOLDER, _console())
+    guide.run(out or guide.DEFAULT_FOLDER, output.console())
 
 
 @cli.command(cls=_TargetCommand, short_help="Run a CUDA script in Python, unmodified, on the CPU machine.")
@@ -213,7 +213,8 @@ def run(script: str, arguments: tuple[str, ...], level: str | None) -> int:
 @_level_option(*LEVELS)
 def profile(target: str, arguments: tuple[str, ...], **options: Any) -> int:
     """Count what a kernel does, line by line: for a SCRIPT.py at each launch, or for one kernel of a .py, .cu or .ptx
-    file, such as reduce.py:naive or 'reduce.cu:reduce<256>'."""
+    file, such as reduce.py:naive or 'reduce.cu:reduce<256>'; for a rung of a family, such as reduction.naive, with
+    arguments of its own."""
     return _measure(target, arguments, "profile", **options)
 
 
@@ -225,26 +226,8 @@ def check(target: str, arguments: tuple[str, ...], **options: Any) -> int:
     return _measure(target, arguments, "check", **options)
 
 
-@cli.command(name="list", short_help="List the kernels of files and folders.")
-@click.argument("paths", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[FILE | FOLDER]...")
-def list_kernels(paths: tuple[Path, ...]) -> None:
-    """List kernels: those of the given files and folders, or the ones that gpukit brings."""
-    import gpukit
-    from gpukit.targets import shown_names
-
-    files = _kernel_files(paths or (Path(__file__).parent / "kernels",))
-    found = False
-    for file in files:
-        try:
-            kernels = gpukit.load(file)
-        except GpukitError as error:
-            click.echo(f"gpukit: {error}", err=True)
-            continue
-        for name in shown_names(kernels):
-            found = True
-            click.echo(f"{file}:{name}")
-    if not found:
-        raise GpukitError("no kernels found; a kernel is @cuda.jit in a .py file or __global__ in a .cu file")
+cli.add_command(families.list_kernels)
+cli.add_command(families.bench)
 
 
 @cli.command(short_help="Show what this machine has, lacks and how to add it.")
@@ -257,28 +240,10 @@ def doctor(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps(clinic.to_dict(checks), indent=2))
         return
-    console = _console()
+    console = output.console()
     console.print(clinic.render(checks), highlight=False)
     if any(" -e " in check.fix for check in checks):
         console.print("\nGive commands with -e in the folder that holds gpukit's pyproject.toml.", highlight=False)
-
-
-@cli.group()
-def bench() -> None:
-    """Measure on this machine."""
-
-
-@bench.command(name="machine", short_help="Time the CPU machine against numba's simulator.")
-@click.option("--quick", is_flag=True, help="A smaller comparison: seconds instead of minutes.")
-@click.option("--json", "json_file", type=click.Path(dir_okay=False), help="Write the measurements as JSON.")
-def bench_machine(quick: bool, json_file: str | None) -> None:
-    """Time the CPU machine against numba's simulator on the same kernels, and its peak memory."""
-    from gpukit.bench import machine
-
-    result = machine.measure(quick, say=lambda text: click.echo(f"{text} ...", err=True))
-    machine.show(result, _console())
-    if json_file is not None:
-        _write(json_file, json.dumps(result, indent=2) + "\n")
 
 
 # --- from a target to a report ---------------------------------------------------------------------------------------
@@ -301,6 +266,10 @@ def _measure(
     if gpu is not None:
         find_gpu(gpu)  # a misspelt name shows before a long run, not after it
     kernel = KERNEL_TARGET.fullmatch(target)
+    if kernel is None and (named := families.rung_of(target)) is not None:
+        return _measure_rung(*named, arguments, mode, json_file, html_file, gpu, level, launch)
+    if launch.pop("n") is not None:
+        raise click.UsageError("--n goes with FAMILY.RUNG, which makes its own arguments.")
     if kernel is None:
         _check_is_script(target)
         return _measure_script(target, arguments, mode, json_file, html_file, gpu, level, launch)
@@ -316,6 +285,49 @@ def _measure(
     return EXIT_ERROR if mode == "check" and report.errors else 0
 
 
+def _measure_rung(
+    family: Family,
+    rung: Rung,
+    arguments: tuple[str, ...],
+    mode: str,
+    json_file: str | None,
+    html_file: str | None,
+    gpu: str | None,
+    level: str | None,
+    launch: dict[str, Any],
+) -> int:
+    """Profile or check a rung of a family on its own problem: each launch of its plan."""
+    from gpukit.bench import counting
+    from gpukit.progress import launch_progress
+    from gpukit.scripts import Launches
+
+    n, block = launch.pop("n"), launch.pop("block")
+    if arguments or any(launch.values()):
+        raise click.UsageError(
+            f"{family.name}.{rung.key} brings its grid and arguments; only --n and --block are yours to choose."
+        )
+    if level == "source" and rung.language == "CUDA C++":
+        raise click.UsageError(f"{family.name}.{rung.key} is CUDA C++, which has no source level.")
+    with families.planned(family, rung, n, block) as plan, launch_progress(rung.key) as progress:
+        if level == "both":
+            if len(plan.launches) > 1 and (json_file or html_file):
+                raise click.UsageError(
+                    f"{family.name}.{rung.key} has {len(plan.launches)} launches: leave out --level."
+                )
+            for comparison in counting.compare(plan, gpu=gpu, progress=progress):
+                _deliver_comparison(comparison, json_file, html_file)
+            return 0
+        reports = counting.profile(plan, level=level, gpu=gpu, progress=progress)
+    if len(reports) == 1:
+        _deliver(reports[0], json_file, html_file, gpu, hazards_only=mode == "check")
+    else:
+        launches = Launches(gpu, level)
+        for report in reports:
+            launches.add(report)
+        _deliver_launches(launches, mode, json_file, html_file, gpu)
+    return EXIT_ERROR if mode == "check" and any(report.errors for report in reports) else 0
+
+
 @contextlib.contextmanager
 def _errors_in(json_file: str | None, file: str, kernel: str) -> Iterator[None]:
     """A kernel that does not compile or run leaves its error where its report would have been."""
@@ -324,7 +336,7 @@ def _errors_in(json_file: str | None, file: str, kernel: str) -> Iterator[None]:
     except GpukitError as error:
         if json_file is not None:
             what = {"message": str(error), "file": error.file or file, "line": error.line}
-            _write(json_file, json.dumps({"kernel": kernel, "file": file, "error": what}, indent=2) + "\n")
+            output.write(json_file, json.dumps({"kernel": kernel, "file": file, "error": what}, indent=2) + "\n")
         raise
 
 
@@ -443,39 +455,7 @@ def _check_is_script(target: str) -> None:
         raise click.UsageError(_with_example(text, example))
 
 
-def _kernel_files(paths: Iterable[Path]) -> list[Path]:
-    files: list[Path] = []
-    for path in paths:
-        inside = sorted(file for file in path.rglob("*") if file.suffix in KERNEL_FILES) if path.is_dir() else [path]
-        files += [file for file in inside if file.name != "__init__.py"]
-    return files
-
-
 # --- output ----------------------------------------------------------------------------------------------------------
-
-
-def _console() -> Console:
-    from rich.console import Console
-
-    from gpukit.report.terminal import TEXT_WIDTH
-
-    if sys.stdout.isatty():
-        return Console()
-    return Console(file=_WithoutTrailingBlanks(), width=TEXT_WIDTH)  # type: ignore[arg-type]
-
-
-class _WithoutTrailingBlanks(io.TextIOBase):
-    """Standard output for text that rich fills up to the console's width, which helps nobody in a file."""
-
-    @property
-    def encoding(self) -> str:  # type: ignore[override]
-        return sys.stdout.encoding
-
-    def write(self, text: str) -> int:
-        return sys.stdout.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
-
-    def flush(self) -> None:
-        sys.stdout.flush()
 
 
 def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: str | None, hazards_only: bool) -> None:
@@ -485,12 +465,12 @@ def _deliver(report: Report, json_file: str | None, html_file: str | None, gpu: 
 
     gpu = gpu or DEFAULT_GPU
     if html_file is not None:
-        _write(html_file, html.page([(report, "")], gpu))
+        output.write(html_file, html.page([(report, "")], gpu))
     if json_file is not None:
-        _write(json_file, json.dumps(report.to_dict(gpu), indent=2) + "\n")
+        output.write(json_file, json.dumps(report.to_dict(gpu), indent=2) + "\n")
     if json_file == "-":
         return
-    terminal.show(report, _console(), gpu, hazards_only=hazards_only)
+    terminal.show(report, output.console(), gpu, hazards_only=hazards_only)
 
 
 def _deliver_comparison(comparison: LevelComparison, json_file: str | None, html_file: str | None) -> None:
@@ -498,11 +478,11 @@ def _deliver_comparison(comparison: LevelComparison, json_file: str | None, html
     from gpukit.comparison import html, terminal
 
     if html_file is not None:
-        _write(html_file, html.page(comparison))
+        output.write(html_file, html.page(comparison))
     if json_file is not None:
-        _write(json_file, json.dumps(comparison.to_dict(), indent=2) + "\n")
+        output.write(json_file, json.dumps(comparison.to_dict(), indent=2) + "\n")
     if json_file != "-":
-        terminal.show(comparison, _console())
+        terminal.show(comparison, output.console())
 
 
 def _deliver_launches(
@@ -515,13 +495,13 @@ def _deliver_launches(
     gpu = gpu or DEFAULT_GPU
     groups = launches.groups
     if html_file is not None:
-        _write(html_file, html.page([(group.example, group.note) for group in groups], gpu))
+        output.write(html_file, html.page([(group.example, group.note) for group in groups], gpu))
     if json_file is not None:
         listed = [{"launches": times, **report.to_dict(gpu)} for report, times in launches.reports]
-        _write(json_file, json.dumps(listed, indent=2) + "\n")
+        output.write(json_file, json.dumps(listed, indent=2) + "\n")
     if json_file == "-":
         return
-    console = _console()
+    console = output.console()
     if mode == "check":
         terminal.show_hazards(launches.reports, launches.total, console)
         return
@@ -530,18 +510,3 @@ def _deliver_launches(
         console.print()
     if len(groups) > 1:
         terminal.show_overview([(group.example, group.launches) for group in groups], console, gpu)
-
-
-def _write(file: str, text: str) -> None:
-    """Write a file; "-" is standard output."""
-    if file == "-":
-        click.echo(text, nl=False)
-        return
-    try:
-        Path(file).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
-
-
-if __name__ == "__main__":
-    sys.exit(main())

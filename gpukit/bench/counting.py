@@ -1,0 +1,64 @@
+"""What the CPU machine counts, and finds wrong, in one run of a rung: every launch of its plan."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import gpukit
+from gpukit import devices
+from gpukit.comparison import LevelComparison
+from gpukit.machine import counters
+from gpukit.registry import CPP, Plan, Rung
+from gpukit.report import Report
+
+SOURCE, COMPILED = "source", "compiled"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """`counters` of all launches together, in `Report.counters`' names; `hazards` are the errors, each line once."""
+
+    level: str
+    counters: dict[str, int | float]
+    hazards: list[dict[str, Any]]
+
+
+def count(rung: Rung, plan: Plan, hazards: bool = True) -> Counted:
+    """Run a rung's plan once on the CPU machine, counting. Arrays of the plan lie on the host.
+
+    Raises GpukitError for a kernel that does not compile or run.
+    """
+    reports = profile(plan, hazards=hazards)
+    errors = {
+        (error.kind, error.line): {"kind": error.kind, "line": error.line, "message": error.message}
+        for report in reports
+        for error in report.errors
+    }
+    level = COMPILED if rung.language == CPP else SOURCE
+    return Counted(level, counters.together([report.counters for report in reports]), list(errors.values()))
+
+
+def profile(plan: Plan, **options: Any) -> list[Report]:
+    """A report of each launch of a plan, in order; `options` as `gpukit.profile` takes them."""
+    return [gpukit.profile(*args, **shared, **options) for args, shared in _launches(plan)]
+
+
+def compare(plan: Plan, **options: Any) -> list[LevelComparison]:
+    """Both levels of each launch of a plan, in order; `options` as `gpukit.compare_levels` takes them."""
+    found = []
+    for args, shared in _launches(plan):
+        found.append(gpukit.compare_levels(*args, **shared, **options))
+        gpukit.launch(
+            *args, **shared, machine="cpu"
+        )  # comparing leaves arrays as they were; the next launch needs them
+    return found
+
+
+def _launches(plan: Plan) -> Iterator[tuple[tuple, dict[str, int]]]:
+    """What each launch is made of, after the plan's arrays were set for a run."""
+    devices.poison(plan)
+    devices.restore(plan)
+    for launch in plan.launches:
+        yield (launch.kernel, launch.grid, launch.block, *launch.args), {"shared_bytes": launch.shared_bytes}

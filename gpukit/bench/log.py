@@ -1,0 +1,149 @@
+"""The engineering log, one entry a rung: what was changed, what was hoped for, what came of it, and what to do with it.
+
+On a GPU the clock decides: a rung is kept if it is faster than the one it is compared with by more than the spread of
+both. The CPU machine's times mean nothing for a GPU; there the counters decide, by whether they moved as the rung says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from gpukit.bench.units import counter_name, number, seconds
+from gpukit.registry import Rung
+
+KEEP, REVERT, WRONG = "keep", "revert", "wrong"
+Entry = dict[str, Any]
+_FELL, _ROSE, _STAYED = "was to fall", "was to rise", "was to stay"
+
+
+def of(rung: Rung, entries: Mapping[str, Entry], device: str) -> dict[str, Any]:
+    """The log's entry for a rung, from what was measured of it and of the one it is compared with.
+
+    `decision` is "keep", "revert", "wrong", or None where there is nothing to decide; `why` says why.
+    """
+    entry = entries[rung.key]
+    below = entries.get(rung.against)
+    ratio = _speed_up(entry, below)
+    decision, why = _decide(rung, entry, below, device)
+    return {
+        "version": entry["version"],
+        "change": entry["change"] or entry["effect"],
+        "hypothesis": entry["expect"],
+        "result": _result(rung, entry, below),
+        "time": _median(entry),
+        "speed_up": ratio,
+        "bandwidth": entry["bandwidth_gb_s"],
+        "decision": decision,
+        "why": why,
+    }
+
+
+# --- what came of it -------------------------------------------------------------------------------------------------
+
+
+def moves(rung: Rung, entry: Entry, below: Entry | None) -> list[tuple[str, str, float, float, bool]]:
+    """(counter, what it was to do, before, after, whether it did) of the counters that a rung speaks of."""
+    before, after = _values(below), _values(entry)
+    if before is None or after is None:
+        return []
+    found = []
+    for names, was_to, came in (
+        (rung.falls, _FELL, lambda new, old: new < old),
+        (rung.rises, _ROSE, lambda new, old: new > old),
+        (rung.stays, _STAYED, lambda new, old: new == old),
+    ):
+        found += [(name, was_to, before[name], after[name], came(after[name], before[name])) for name in names]
+    return found
+
+
+def _result(rung: Rung, entry: Entry, below: Entry | None) -> str:
+    """The times, where the same clock took them, and the counters that were to move."""
+    pieces = []
+    new = _median(entry)
+    if new is not None and _comparable(entry, below):
+        old = _median(below)
+        assert old is not None
+        pieces.append(f"{seconds(old)} -> {seconds(new)} ({old / new:.2f}x)")
+    elif new is not None and _is_real(entry):
+        pieces.append(seconds(new))
+    stayed = []
+    for name, was_to, before, after, came in moves(rung, entry, below):
+        if before == after:
+            stayed.append(counter_name(name) + ("" if came else f" ({was_to})"))
+        else:
+            change = f"{counter_name(name)} {number(before)} -> {number(after)}"
+            pieces.append(change + ("" if came else f" ({was_to})"))
+    unchanged = f"unchanged: {', '.join(stayed)}" if stayed else ""
+    return "; ".join(part for part in (", ".join(pieces), unchanged) if part)
+
+
+# --- what to do with it ----------------------------------------------------------------------------------------------
+
+
+def _decide(rung: Rung, entry: Entry, below: Entry | None, device: str) -> tuple[str | None, str]:
+    status = entry["status"]
+    if status == "not run":
+        return None, f"not run: {entry['reason']}"
+    if status == "WRONG":
+        return WRONG, entry["reason"]
+    if status == "race":
+        return REVERT, f"a race, although the answer is right here: {entry['reason']}"
+    if below is None:
+        return None, "compared with no other: where a ladder starts, or what others are measured by"
+    if below["status"] in ("not run", "WRONG"):
+        return None, f"{below['key']}, which it is compared with, {_what_happened(below)}"
+    if _comparable(entry, below):
+        return _by_the_clock(entry, below)
+    if device == "gpu":
+        return None, f"{below['key']} is timed by another clock ({below['clock']}): no difference can be taken"
+    return _by_the_counters(rung, entry, below)
+
+
+def _what_happened(below: Entry) -> str:
+    return "is wrong" if below["status"] == "WRONG" else "was not run"
+
+
+def _by_the_clock(entry: Entry, below: Entry) -> tuple[str, str]:
+    new, old = _median(entry), _median(below)
+    assert new is not None and old is not None
+    noise = entry["timing"]["spread"] + below["timing"]["spread"]
+    gain = old - new
+    if gain > noise:
+        return KEEP, f"faster by {seconds(gain)}, more than the spread of both ({seconds(noise)})"
+    if -gain > noise:
+        return REVERT, f"slower by {seconds(-gain)}"
+    return REVERT, f"no faster: {seconds(abs(gain))} apart, within the spread of both ({seconds(noise)})"
+
+
+def _by_the_counters(rung: Rung, entry: Entry, below: Entry) -> tuple[str | None, str]:
+    seen = moves(rung, entry, below)
+    if not seen:
+        return None, "no counters to go by"
+    missed = [f"{counter_name(name)} {was_to}" for name, was_to, *_, came in seen if not came]
+    if missed:
+        return REVERT, f"counters only: {', '.join(missed)}, and did not"
+    return KEEP, "counters only, which moved as expected"
+
+
+def _speed_up(entry: Entry, below: Entry | None) -> float | None:
+    """Time of the rung it is compared with over its own; None where different clocks, or the CPU machine's, took them."""
+    new, old = _median(entry), _median(below)
+    return old / new if new and old and _comparable(entry, below) else None
+
+
+def _comparable(entry: Entry, below: Entry | None) -> bool:
+    """Whether two times may be set against each other: taken by the same clock, and not by the CPU machine's."""
+    return below is not None and below["clock"] == entry["clock"] and _is_real(entry) and _median(below) is not None
+
+
+def _is_real(entry: Entry) -> bool:
+    return entry["clock"] in ("GPU events", "host")
+
+
+def _median(entry: Entry | None) -> float | None:
+    return entry["timing"]["median"] if entry and entry["timing"] else None
+
+
+def _values(entry: Entry | None) -> dict[str, float] | None:
+    return (entry["counters"] or {}).get("values") if entry else None

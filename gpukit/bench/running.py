@@ -1,0 +1,64 @@
+"""Where a rung runs, and why not elsewhere."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any, NamedTuple
+
+from gpukit.devices import Device
+from gpukit.registry import CPP, Launch, Rung
+
+_ON_A_GPU = {"cupy", "cupyx", "torch"}
+
+
+class Why(NamedTuple):
+    """Why a rung does not run: the sentence, and two or three words for a table; both "" if it does."""
+
+    text: str = ""
+    short: str = ""
+
+
+def why_not(rung: Rung, device: Device) -> Why:
+    """Why a rung does not run on a device of this computer."""
+    if device.name not in rung.machines:
+        if device.name == "cpu":
+            return Why("runs on an NVIDIA GPU only", "needs a GPU")
+        return Why("runs on the CPU machine only", "CPU machine only")
+    absent = [module for module in rung.needs if not _found(module)]
+    if absent:
+        named = ", ".join(absent)
+        return Why(f"needs {named}: python -m pip install {' '.join(absent)}", f"needs {named}")
+    if rung.language == CPP and device.name == "cpu":
+        from gpukit.compilers import toolkit
+
+        reason = toolkit.why_no_nvrtc()
+        if reason:
+            return Why(reason, "needs NVRTC")
+    return Why()
+
+
+def is_gpu_library(rung: Rung) -> bool:
+    """Whether what the host does for a rung is work of the GPU (CuPy, PyTorch, copies), and not of the processor."""
+    return rung.machines == ("gpu",) or bool(_ON_A_GPU & set(rung.needs))
+
+
+class Watched:
+    """A device that remembers whether anything was launched on it: what the host does may launch kernels, too."""
+
+    def __init__(self, device: Device) -> None:
+        self._device = device
+        self.launched = False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._device, name)
+
+    def launch(self, launch: Launch) -> None:
+        self.launched = True
+        self._device.launch(launch)
+
+
+def _found(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except (ImportError, ValueError):
+        return False

@@ -1,0 +1,83 @@
+"""Where the command line prints and how it writes files."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gpukit.errors import GpukitError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def console() -> Console:
+    """Standard output for rich: as wide as the terminal, or plain text of a fixed width in a file or a pipe."""
+    from rich.console import Console
+
+    from gpukit.report.terminal import TEXT_WIDTH
+
+    if sys.stdout.isatty():
+        return Console()
+    return Console(file=_WithoutTrailingBlanks(), width=TEXT_WIDTH)  # type: ignore[arg-type]
+
+
+class _WithoutTrailingBlanks(io.TextIOBase):
+    """Standard output for text that rich fills up to the console's width, which helps nobody in a file."""
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        return sys.stdout.encoding
+
+    def write(self, text: str) -> int:
+        return sys.stdout.write(re.sub(r" +$", "", text, flags=re.MULTILINE))
+
+    def flush(self) -> None:
+        sys.stdout.flush()
+
+
+def write(file: str, text: str) -> None:
+    """Write a file; "-" is standard output."""
+    if file == "-":
+        click.echo(text, nl=False)
+        return
+    try:
+        Path(file).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
+
+
+def refuse_unwritable(file: Path) -> None:
+    """Raise GpukitError now if `write_at_once` could not write this file after a long run. Leaves nothing behind."""
+    if file.is_dir():
+        raise GpukitError(f"cannot write {file}: it is a folder; name a file in it.")
+    if not file.parent.is_dir():
+        raise GpukitError(f"cannot write {file}: there is no folder {file.parent}; make it first.")
+    unfinished = _unfinished(file)
+    try:
+        unfinished.touch()
+        unfinished.unlink()
+    except OSError as error:
+        raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
+
+
+def write_at_once(file: Path, text: str) -> None:
+    """Write a file whole or not at all: whoever stops the program in between keeps the file as it was."""
+    unfinished = _unfinished(file)
+    try:
+        unfinished.write_text(text, encoding="utf-8")
+        unfinished.replace(file)
+    except OSError as error:
+        raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def _unfinished(file: Path) -> Path:
+    return file.with_name(f".{file.name}.{os.getpid()}")
