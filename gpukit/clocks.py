@@ -110,9 +110,9 @@ class GpuClock:
     def peak_gb_s(self) -> float | None:
         """The data sheet's bandwidth for this GPU, or its own memory clock times bus width, whichever is more: a
         measurement above both is not one of memory."""
-        from gpukit.provenance import gpu_facts
+        from gpukit.provenance import cuda_facts
 
-        facts = gpu_facts()
+        facts = cuda_facts()
         clock, bits = facts.get("memory_mhz_max"), facts.get("memory_bus_bits")
         own = 2 * clock * bits / 8 / 1000 if clock and bits else None
         known = gpu_called(str(facts.get("gpu", "")))

@@ -98,13 +98,18 @@ def gpu_facts() -> dict[str, Any]:
     gpu, compute_capability, driver, cuda_driver and cuda_runtime ("13.0"), sms, memory_bytes, l2_bytes,
     memory_bus_bits; sm_mhz and memory_mhz now, sm_mhz_max and memory_mhz_max at most.
     """
-    from_cuda = _cuda_facts()
+    from_cuda = cuda_facts()
     # The bus address names the same GPU to both, whatever CUDA_VISIBLE_DEVICES has made of the numbers.
     from_smi = _smi_facts(from_cuda.pop("address", "0"))
     return {**from_smi, **from_cuda}
 
 
-def _cuda_facts() -> dict[str, Any]:
+def cuda_facts() -> dict[str, Any]:
+    """What CUDA itself says about the current GPU, without asking nvidia-smi, which takes a second.
+
+    The facts of `gpu_facts` that are not of this moment, and `address`, the GPU's place on the bus; {} without CuPy or
+    a GPU.
+    """
     facts: dict[str, Any] = {}
     try:
         import cupy
