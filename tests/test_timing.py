@@ -148,6 +148,11 @@ def test_the_first_call_compiles_and_says_nothing_of_the_hold():
     assert gpu.held == pytest.approx([400e-6] * 5)
 
 
+def test_a_single_warm_up_call_may_have_compiled_and_does_not_count():
+    assert held(5e-3, warmup=1)[0] == timing.SHORTEST_HOLD_SECONDS
+    assert held(4e-3, warmup=2)[0] == pytest.approx(16e-3)
+
+
 def test_a_call_that_waits_for_the_gpu_is_found():
     seconds, result = held(1.0)
     assert any("kept the host for 1.00 s" in remark and "20.0 ms" in remark for remark in result.remarks)
