@@ -65,6 +65,20 @@ def threads_2d(x):
     x[cuda.threadIdx.y, cuda.threadIdx.x] = 1
 
 
+# fmt: off
+@cuda.jit
+def pieces(x, y):
+    i = cuda.grid(1)
+    total = x[i]
+    offset = 16
+    while offset > 0:
+        total += cuda.shfl_down_sync(0xFFFFFFFF, total, offset) * np.float32(2)
+        offset //= 2
+    for k in range(3): total += x[k]  # noqa: E701
+    y[i] = total
+# fmt: on
+
+
 def lines_of(trace, *text):
     """Steps whose source line contains one of the texts."""
     return [step for step in trace.steps if any(t in trace.lines[step.line].text for t in text)]
@@ -109,6 +123,17 @@ def test_the_steps_of_a_turn_are_the_lines_in_the_order_they_run():
     ]
     source = [line.text for line in trace.lines]
     assert source[0].startswith(("def sequential", "@cuda.jit")) and trace.lines[0].file.endswith("reduction.py")
+
+
+def test_a_line_that_the_machine_runs_in_pieces_is_one_step_and_each_turn_of_a_loop_is_its_own():
+    x = np.arange(32, dtype=np.float32)
+    trace = gpukit.trace(pieces, 1, 32, x, np.zeros(32, np.float32))
+    assert len(lines_of(trace, "shfl_down_sync")) == 5
+    assert len(lines_of(trace, "for k in range(3)")) in (3, 4)  # the last look ends the loop
+    loads = [r.step for r in trace.requests if r.kind == "load"]
+    assert len(set(loads)) == len(loads) == 4  # one of x[i], three of x[k]
+    assert [trace.steps[step].line for step in loads] == [r.line for r in trace.requests if r.kind == "load"]
+    assert [step.step for step in trace.steps] == list(range(len(trace.steps)))
 
 
 def test_a_branch_per_lane_runs_both_sides_half_empty_and_one_per_warp_one_side_full():

@@ -275,6 +275,7 @@ class _TracedRun(WaveRun):
         self._lines_of, self._place_of_slot = _steps_of(launch.program, self.blocks)
         self._before_barrier = [_leads_to_waiting(block) for block in self.blocks]
         self._first = 0  # number of the first step of the program block that runs
+        self._latest: tuple = ()  # the latest step: its program block, its line, and the lanes of the chosen blocks
         self._parts: dict[tuple[int, int, int, int], int] = {}
         self.functions = [self._recording(block, function) for block, function in enumerate(compiled.functions)]
 
@@ -289,19 +290,30 @@ class _TracedRun(WaveRun):
         """Record the steps of a program block that is about to run for the current lanes."""
         recorder, lines = self._recorder, self._lines_of[block]
         here = [(number, start, masks) for number, start, end in self._chosen if (masks := self._masks(start, end))]
-        if not recorder.room_for(len(lines) * len(here)):
+        goes_on = self._continues(block, here)
+        new = lines[goes_on:]
+        if not recorder.room_for(len(new) * len(here)):
             self.functions[:] = self.compiled.functions  # the run has this very list in hand
             return
-        self._first = recorder.next_step
+        self._first = recorder.next_step - goes_on
         self._parts.clear()
-        if not here:
+        if not here or not lines:
             return
+        self._latest = block, lines[-1], here
         states = [self._bystanders(start) for _, start, _ in here]
-        for i, line in enumerate(lines):
+        for i, line in enumerate(new):
             place = recorder.line(line)
             for (number, _, active), (waiting, done) in zip(here, states, strict=True):
-                recorder.trace.steps.append(Step(self._first + i, number, place, active, waiting, done))
-        recorder.next_step += len(lines)
+                recorder.trace.steps.append(Step(recorder.next_step + i, number, place, active, waiting, done))
+        recorder.next_step += len(new)
+
+    def _continues(self, block: int, here: list) -> bool:
+        """Whether a program block begins with what is left of the latest step: the same lanes come to it on the same
+        line without having gone back, as behind a shuffle, or where a compiler has cut a line into pieces."""
+        if not self._latest or not self._lines_of[block]:
+            return False
+        before, line, lanes = self._latest
+        return before < block and line == self._lines_of[block][0] and lanes == here
 
     def _masks(self, start: int, end: int) -> Masks:
         """The current lanes of the thread block whose lanes are `start` to `end`."""

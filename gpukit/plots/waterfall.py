@@ -21,7 +21,7 @@ BANDWIDTH = "bandwidth_gb_s"
 CEILINGS: dict[str, Any] = {"copy": "--", "read": "-.", "data sheet": "-"}
 LOG_FROM = 30  # largest over smallest value of a counter from which its axis is logarithmic
 SHORT = {"CUDA C++": "C++"}
-HOST = "host"
+HOST, ONE_NUMBER = "host", "one number"
 ROW_INCHES, FRAME_INCHES = 0.33, 2.35
 # To the right of the bars: the value, the step, the verdict (inches, and inches a letter).
 VALUE_INCHES, STEP_INCHES, VERDICT_INCHES = 0.75, 0.8, 0.1
@@ -91,7 +91,7 @@ def figure_of(
     axis.set_xscale("log" if log else "linear")
     axis.set_xlim(low, top * (1.3 if log else 1.02))
     axis.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    axis.set_yticks(range(len(found)), [_mark(row) + name for row, name in zip(found, names, strict=True)])
+    axis.set_yticks(range(len(found)), [mark + name for mark, name in zip(_marks(found), names, strict=True)])
     for name, value in lines.items():
         axis.axvline(value, linestyle=CEILINGS[name], color=INK, linewidth=1.5, zorder=3)
     _numbers(table, found, values, before, table_inches)
@@ -176,9 +176,12 @@ def _times(factor: float) -> str:
     return f"{factor:,.0f}" if factor >= 10 else f"{factor:.1f}".removesuffix(".0")
 
 
-def _mark(row: Row) -> str:
-    """Whether a row leaves one number or more to do."""
-    return "" if not row.get("produces") else "● " if row["produces"] == "one number" else "○ "
+def _marks(rows: Sequence[Row]) -> list[str]:
+    """Whether each row leaves one number or something else, where rows differ in that."""
+    kinds = [row.get("produces") or "" for row in rows]
+    if len(set(kinds)) < 2:
+        return [""] * len(rows)
+    return ["" if not kind else "● " if kind == ONE_NUMBER else "○ " for kind in kinds]
 
 
 def _names(rows: Sequence[Row]) -> list[str]:
@@ -217,8 +220,11 @@ def _caption(rows: Sequence[Row], device: str, date: str, n: int | None, counter
     told = [f"{first}." if first else ""]
     if counter:
         told.append("These are counters, not times: they say what a kernel asks of the GPU, not how long that takes.")
-    if any(row.get("produces") for row in rows):
-        told.append("● leaves one number, ○ leaves more to do (partial sums).")
+    kinds = list(dict.fromkeys(row["produces"] for row in rows if row.get("produces")))
+    if any(_marks(rows)):
+        told += [f"{'●' if kind == ONE_NUMBER else '○'} leaves {kind}." for kind in kinds]
+    elif kinds:
+        told.append(f"Each leaves {kinds[0]}.")
     if not counter and any(row.get("low") is not None for row in rows):
         told.append("Black lines: spread of the repeats.")
     return " ".join(text for text in told if text)
