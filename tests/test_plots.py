@@ -15,7 +15,7 @@ import gpukit
 from gpukit import cuda, plots
 from gpukit.errors import GpukitError
 from gpukit.gpus import find_gpu
-from gpukit.kernels import coalescing, divergence, reduction, shared_memory
+from gpukit.kernels import barriers, coalescing, divergence, reduction
 from gpukit.plots import activity, bank_map, grid_sweep, roofs, sector_map, speed_up, style, waterfall
 
 # Made up, in the range of an H200.
@@ -83,7 +83,7 @@ def traces():
     x = np.ones(32, np.int32)
     for stride in (1, 4, 32):
         made[f"banks {stride}"] = gpukit.trace(strided, 1, 32, x, np.zeros(32, np.int32), stride)
-    made["block_sum"] = gpukit.trace(shared_memory.block_sum, 1, 256, np.ones(256, np.int32), np.zeros(1, np.int32))
+    made["block_sum"] = gpukit.trace(barriers.block_sum, 1, 256, np.ones(256, np.int32), np.zeros(1, np.int32))
     return {name: trace.to_dict() for name, trace in made.items()}
 
 
@@ -136,9 +136,8 @@ def title_of(figure):
     return " ".join(figure.get_suptitle().split())
 
 
-@pytest.mark.parametrize("name", FIGURES)
-def test_every_text_is_large_enough_on_the_sheet_and_clear_of_the_others(traces, name):
-    figure = FIGURES[name](traces)
+def assert_tidy(figure):
+    """Every text is of 12 points or more, on the sheet, and clear of the others."""
     assert figure.get_figwidth() == 9
     width, height = figure.canvas.get_width_height()
     texts = texts_of(figure)
@@ -151,6 +150,11 @@ def test_every_text_is_large_enough_on_the_sheet_and_clear_of_the_others(traces,
         across = min(a.x1, b.x1) - max(a.x0, b.x0)
         down = min(a.y1, b.y1) - max(a.y0, b.y0)
         assert across <= 1 or down <= 2, f"on each other: {one.get_text()!r} and {other.get_text()!r}"
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_text_is_large_enough_on_the_sheet_and_clear_of_the_others(traces, name):
+    assert_tidy(FIGURES[name](traces))
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -259,6 +263,17 @@ def test_the_roofline_has_its_roofs_and_every_point():
     assert title_of(figure) == "'vectorized' reaches 94% of what the H200 can do; its limit is memory"
 
 
+def test_a_crowd_under_the_roofs_is_named_in_part_and_the_best_always():
+    crowd = [
+        {"name": f"rung {i}", "flops_per_byte": 0.25, "bandwidth_gb_s": 400 + 110 * i + 7 * (i % 3)} for i in range(39)
+    ]
+    figure = roofs.figure_of(crowd, H200)
+    assert len([line for line in figure.axes[0].lines if line.get_marker() not in ("None", "")]) == 39
+    text = told(figure)
+    assert "rung 38: " in text and text.count(" GB/s") < 25
+    assert_tidy(figure)
+
+
 def test_the_sweep_is_on_a_log2_axis_with_the_multiples_of_the_multiprocessors():
     figure = FIGURES["sweep"](None)
     (axis,) = figure.axes
@@ -336,11 +351,29 @@ def test_the_source_line_of_every_step_is_marked(traces):
     text, marks, _, lanes = figure.axes
     shown = [t.get_text() for t in text.texts]
     assert shown[2:4] == ["while stride <= cuda.blockDim.x:", "    if tid % stride == 0:"]
-    assert len(marks.patches) == len(steps) == lanes.images[0].get_array().shape[1]
-    for step, mark in zip(steps, marks.patches, strict=True):
-        row = round(mark.get_y() + 0.35)
+    assert lanes.images[0].get_array().shape[1] == len(steps)
+    marked = {}
+    for row, line in enumerate(marks.collections):
+        for path in line.get_paths():
+            corners = path.get_extents()
+            assert (corners.y0, corners.y1) == pytest.approx((row - 0.35, row + 0.35))
+            marked[round(corners.x0 + 0.5)] = row
+    assert len(marked) == len(steps)
+    for column, step in enumerate(steps):
         line = traces["naive"]["lines"][step["line"]]["text"].strip()
-        assert line.startswith(shown[row].strip().removesuffix("…"))
+        assert line.startswith(shown[marked[column]].strip().removesuffix("…"))
+
+
+def test_a_long_trace_is_shown_in_part_and_says_so(traces, monkeypatch):
+    monkeypatch.setattr(activity, "MAX_STEPS", 30)
+    figure = activity.figure_of(traces["naive"])
+    assert images_of(figure)[0].shape == (256, 30)
+    assert "the first 30 of 50" in told(figure)
+    monkeypatch.undo()
+    cut = {**traces["naive"], "truncated": True}
+    assert "cut off before the end" in told(activity.figure_of(cut))
+    assert "cut off before the end" in told(sector_map.figure_of(cut))
+    assert "cut off before the end" in told(bank_map.figure_of({**traces["banks 4"], "truncated": True}))
 
 
 def test_lanes_say_what_they_do_not_find(traces):

@@ -23,6 +23,7 @@ DONE, WAITING, IDLE, ACTIVE = range(4)
 # Told apart by how dark they are, too.
 COLOURS = ("#FFFFFF", PALE, AMBER, BLUE)
 MAX_LINES = 14
+MAX_STEPS = 400  # more could not be told apart
 TEXT_COLUMNS = 36  # characters of a source line
 LETTER_INCHES = 0.602 * TEXT / 72  # of the monospaced font
 
@@ -37,6 +38,7 @@ class _Panel:
     texts: dict[int, str]  # line -> source text
     numbers: dict[int, int]
     warps: tuple[int, ...]
+    cut_off: bool  # whether the trace ends before the block does
 
     @property
     def used(self) -> float:
@@ -114,9 +116,10 @@ def _panel(trace: Trace, warps: Sequence[int] | None, block: int | None, only: s
                 own[_bits(step.get("done", {}), warp) | ~_existing(trace, warp)] = DONE
     lines = [step["line"] for step in steps]
     table = trace["lines"]
+    cut = bool(trace["truncated"])
     order = sorted(set(lines), key=lambda line: (table[line]["file"], table[line]["number"]))
     texts = {line: table[line]["text"] for line in order}
-    return _Panel(name, states, lines, texts, {line: table[line]["number"] for line in order}, shown)
+    return _Panel(name, states, lines, texts, {line: table[line]["number"] for line in order}, shown, cut)
 
 
 def _bits(masks: Mapping[str, int], warp: int) -> np.ndarray:
@@ -142,8 +145,9 @@ def _side_by_side(panels: Sequence[_Panel], title: str) -> Figure:
         _lanes(axis, panel, first=axis is axes[0])
         heading += [" "] * (lines - len(heading))  # so that all begin at one height
         axis.set_title("\n".join(heading), loc="left", fontsize=TEXT, color=INK)
-        axis.set_xlabel("turn of this line", fontsize=TEXT, color=INK)
-        axis.set_xticks(_some(panel.states.shape[1]), [str(turn + 1) for turn in _some(panel.states.shape[1])])
+        turns = min(panel.states.shape[1], MAX_STEPS)
+        axis.set_xlabel(f"turn of this line{_left_out(panel)}", fontsize=TEXT, color=INK)
+        axis.set_xticks(_some(turns), [str(turn + 1) for turn in _some(turns)])
     sheet.legend(handles=_handles(panels), loc="outside lower left", ncols=4, frameon=False, fontsize=TEXT)
     return sheet
 
@@ -171,7 +175,7 @@ def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
         height=1.05 + sum(heights),
         heights=heights,
     )
-    steps = max(panel.states.shape[1] for panel in panels)
+    steps = min(max(panel.states.shape[1] for panel in panels), MAX_STEPS)
     for place, panel in enumerate(panels):
         text, source, empty, lanes = axes[4 * place : 4 * place + 4]
         empty.set_axis_off()
@@ -183,7 +187,8 @@ def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
         for axis in (source, lanes):
             axis.set_xlim(-0.5, steps - 0.5)
         if place == len(panels) - 1:
-            lanes.set_xlabel("step (one source line, in the order of execution)", fontsize=TEXT, color=INK)
+            left_out = next((text for text in map(_left_out, panels) if text), ", in the order of execution")
+            lanes.set_xlabel(f"step (one source line{left_out})", fontsize=TEXT, color=INK)
         else:
             lanes.set_xticks([])
     # The legend has the room to the left of the last panel's lanes.
@@ -203,8 +208,9 @@ def _source(text: Axes, marks: Axes, panel: _Panel, inches: float) -> None:
     """A row for each source line: its text, and a mark at each step that ran it."""
     shown = _shown(panel)
     rows = {line: row for row, line in enumerate(shown)}
-    steps = [(column, rows[line]) for column, line in enumerate(panel.lines) if line in rows]
-    marks.bar([column for column, _ in steps], 0.7, 1.0, [row - 0.35 for _, row in steps], color=INK, linewidth=0)
+    for line, row in rows.items():
+        columns = [column for column, ran in enumerate(panel.lines[:MAX_STEPS]) if ran == line]
+        marks.broken_barh([(column - 0.5, 1) for column in columns], (row - 0.35, 0.7), color=INK, linewidth=0)
     for axis in (text, marks):
         axis.set_ylim(len(shown) - 0.4, -0.6)
     text.set_axis_off()
@@ -221,10 +227,11 @@ def _source(text: Axes, marks: Axes, panel: _Panel, inches: float) -> None:
 
 def _lanes(axis: Axes, panel: _Panel, first: bool) -> None:
     """The lanes, lane 0 of the first warp on top, warps separated."""
-    rows, columns = panel.states.shape
+    states = panel.states[:, :MAX_STEPS]
+    rows, columns = states.shape
     # The nearest colour for each dot: with many lanes, mixed colours would be neither.
     axis.imshow(
-        panel.states,
+        states,
         cmap=ListedColormap(COLOURS),
         vmin=DONE,
         vmax=ACTIVE,
@@ -248,6 +255,14 @@ def _lanes(axis: Axes, panel: _Panel, first: bool) -> None:
     if first:
         axis.set_ylabel(label, fontsize=TEXT, color=INK)
     axis.xaxis.set_major_locator(MaxNLocator(10, integer=True))
+
+
+def _left_out(panel: _Panel) -> str:
+    """What to add to the name of the time axis where it does not show all steps."""
+    steps = panel.states.shape[1]
+    if steps > MAX_STEPS:
+        return f", the first {MAX_STEPS} of {steps:,}" + (" or more" if panel.cut_off else "")
+    return ", cut off before the end" if panel.cut_off else ""
 
 
 def _some(n: int) -> list[int]:

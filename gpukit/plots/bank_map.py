@@ -61,6 +61,7 @@ def figure_of(
     )
     if len(shown) < len(requests):
         caption += f" The first {len(shown)} are shown."
+    caption += style.cut_off(data)
     sheet, (axis,) = style.figure(
         title or _title(data["kernel"], requests, words, worst),
         height=2.6 + 0.26 * len(shown),

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
@@ -82,34 +83,43 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
     return sheet
 
 
-def _points(axis: Any, points: Sequence[Point], x: np.ndarray, y: np.ndarray) -> None:
-    """The kernels, each with its name to the right; names of kernels close to each other are spread upwards."""
+def _points(axis: Axes, points: Sequence[Point], x: np.ndarray, y: np.ndarray) -> None:
+    """The kernels, each with its name to the right; names of kernels close to each other are spread upwards, and
+    where there are too many, some go without."""
     low, high = np.log10(axis.get_ylim())
     gap = (high - low) * 0.062
-    labels = np.log10(y)
-    for group in _columns(x):
-        labels[group] = style.spread(labels[group].tolist(), gap, low + gap / 2, high - 2 * gap)
+    low, high = low + gap / 2, high - 2 * gap
+    labels: dict[int, float] = {}
+    for column in _columns(x):
+        named = _named(column, y, int((high - low) / gap) + 1, gap)
+        labels |= zip(named, style.spread([float(np.log10(y[place])) for place in named], gap, low, high), strict=True)
     for place, point in enumerate(points):
-        axis.plot(
-            x[place],
-            y[place],
-            MARKS[place % len(MARKS)],
-            color=SERIES[place % len(SERIES)],
-            markersize=9,
-            markeredgecolor="white",
-            zorder=4,
-        )
-        axis.annotate(
-            f"{style.kernel_name(point)}: {point['bandwidth_gb_s']:,.0f} GB/s",
-            (x[place], y[place]),
-            xytext=(x[place] * 1.45, 10 ** labels[place]),
-            va="center",
-            fontsize=style.TEXT,
-            color=INK,
-            arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4},
-            bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.8},
-            zorder=5,
-        )
+        look: dict[str, Any] = {"color": SERIES[place % len(SERIES)], "markeredgecolor": "white"}
+        axis.plot(x[place], y[place], MARKS[place % len(MARKS)], markersize=9, zorder=4, **look)
+        if place in labels:
+            axis.annotate(
+                f"{style.kernel_name(point)}: {point['bandwidth_gb_s']:,.0f} GB/s",
+                (x[place], y[place]),
+                xytext=(x[place] * 1.45, 10 ** labels[place]),
+                va="center",
+                fontsize=style.TEXT,
+                color=INK,
+                arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4},
+                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.8},
+                zorder=5,
+            )
+
+
+def _named(column: np.ndarray, y: np.ndarray, room: int, gap: float) -> list[int]:
+    """Which points of a column have their name shown: all, or from the fastest down those that are apart."""
+    order = sorted(column.tolist(), key=lambda place: -y[place])
+    if len(order) <= room:
+        return order
+    named: list[int] = []
+    for place in order:
+        if not named or np.log10(y[named[-1]] / y[place]) >= gap:
+            named.append(place)
+    return named[:room]
 
 
 def _columns(x: np.ndarray) -> list[np.ndarray]:

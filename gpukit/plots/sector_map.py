@@ -62,6 +62,7 @@ def figure_of(
     caption = f"{count} of warp {warp} to {name}: {average}, {used:,} bytes used of {moved:,} moved ({share})."
     if len(sheet_rows) < len(rows):
         caption += f" The first {len(sheet_rows)} are shown."
+    caption += style.cut_off(data)
     sheet, (axis,) = style.figure(
         title or f"A {_kinds(kinds)} request of '{data['kernel']}' uses {share} of the bytes that it moves",
         height=2.35 + 0.24 * len(sheet_rows),

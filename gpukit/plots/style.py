@@ -194,6 +194,11 @@ def trace_of(trace: Any) -> Mapping[str, Any]:
     return data
 
 
+def cut_off(trace: Mapping[str, Any]) -> str:
+    """What a caption adds for a trace that does not go to the end."""
+    return " The trace was cut off before the end." if trace.get("truncated") else ""
+
+
 def save(sheet: Figure, path: str | Path) -> None:
     """Write a figure as PNG or SVG, by the suffix of the path.
 
