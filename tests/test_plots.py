@@ -376,6 +376,11 @@ def test_a_long_trace_is_shown_in_part_and_says_so(traces, monkeypatch):
     assert "cut off before the end" in told(bank_map.figure_of({**traces["banks 4"], "truncated": True}))
 
 
+def test_traces_that_use_their_lanes_alike_are_not_ranked(traces):
+    figure = activity.figure_of([traces["compact"], traces["sequential"]], only="+=")
+    assert title_of(figure) == "'compact' and 'sequential' use 80% of the lanes of their busy warps"
+
+
 def test_lanes_say_what_they_do_not_find(traces):
     for wrong, sentence in (
         ({"warps": [8]}, "warps 0 to 7"),

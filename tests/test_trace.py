@@ -8,7 +8,7 @@ import pytest
 import gpukit
 from gpukit import cuda
 from gpukit.errors import LaunchError
-from gpukit.kernels import barriers, coalescing, divergence, reduction
+from gpukit.kernels import barriers, coalescing, divergence, reduction, spmv
 from gpukit.machine import executor
 from gpukit.machine.codegen import compile_program
 
@@ -129,11 +129,16 @@ def test_a_line_that_the_machine_runs_in_pieces_is_one_step_and_each_turn_of_a_l
     x = np.arange(32, dtype=np.float32)
     trace = gpukit.trace(pieces, 1, 32, x, np.zeros(32, np.float32))
     assert len(lines_of(trace, "shfl_down_sync")) == 5
-    assert len(lines_of(trace, "for k in range(3)")) in (3, 4)  # the last look ends the loop
+    assert len(lines_of(trace, "for k in range(3)")) == 4  # the last look ends the loop
     loads = [r.step for r in trace.requests if r.kind == "load"]
     assert len(set(loads)) == len(loads) == 4  # one of x[i], three of x[k]
     assert [trace.steps[step].line for step in loads] == [r.line for r in trace.requests if r.kind == "load"]
     assert [step.step for step in trace.steps] == list(range(len(trace.steps)))
+    rows = np.array([0, 3, 5], np.int32), np.zeros(5, np.int32), np.ones(5, np.float32)
+    trace = gpukit.trace(spmv.row_per_thread, 1, 2, *rows, np.ones(1, np.float32), np.zeros(2, np.float32))
+    heads, bodies = lines_of(trace, "for k in range"), lines_of(trace, "total += ")
+    assert [step.active for step in bodies] == [{0: 3}, {0: 3}, {0: 1}]
+    assert [step.active for step in heads] == [{0: 3}, {0: 3}, {0: 3}, {0: 1}]  # counting on and looking are one
 
 
 def test_a_branch_per_lane_runs_both_sides_half_empty_and_one_per_warp_one_side_full():

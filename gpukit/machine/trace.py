@@ -275,7 +275,8 @@ class _TracedRun(WaveRun):
         self._lines_of, self._place_of_slot = _steps_of(launch.program, self.blocks)
         self._before_barrier = [_leads_to_waiting(block) for block in self.blocks]
         self._first = 0  # number of the first step of the program block that runs
-        self._latest: tuple = ()  # the latest step: its program block, its line, and the lanes of the chosen blocks
+        # The latest step: its line, the lanes of the chosen blocks, and the program blocks that belong to it.
+        self._latest: tuple[int, list, set[int]] = (-1, [], set())
         self._parts: dict[tuple[int, int, int, int], int] = {}
         self.functions = [self._recording(block, function) for block, function in enumerate(compiled.functions)]
 
@@ -299,7 +300,8 @@ class _TracedRun(WaveRun):
         self._parts.clear()
         if not here or not lines:
             return
-        self._latest = block, lines[-1], here
+        parts = {*self._latest[2], block} if goes_on and not new else {block}
+        self._latest = lines[-1], here, parts
         states = [self._bystanders(start) for _, start, _ in here]
         for i, line in enumerate(new):
             place = recorder.line(line)
@@ -308,12 +310,11 @@ class _TracedRun(WaveRun):
         recorder.next_step += len(new)
 
     def _continues(self, block: int, here: list) -> bool:
-        """Whether a program block begins with what is left of the latest step: the same lanes come to it on the same
-        line without having gone back, as behind a shuffle, or where a compiler has cut a line into pieces."""
-        if not self._latest or not self._lines_of[block]:
-            return False
-        before, line, lanes = self._latest
-        return before < block and line == self._lines_of[block][0] and lanes == here
+        """Whether a program block begins with what is left of the latest step: the same lanes are still on the same
+        line, as behind a shuffle, or where a compiler has cut a line into pieces. A piece that comes again is the next
+        turn of a loop on one line, which is a step of its own."""
+        line, lanes, parts = self._latest
+        return self._lines_of[block][:1] == [line] and lanes == here and block not in parts
 
     def _masks(self, start: int, end: int) -> Masks:
         """The current lanes of the thread block whose lanes are `start` to `end`."""

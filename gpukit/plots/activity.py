@@ -24,6 +24,7 @@ DONE, WAITING, IDLE, ACTIVE = range(4)
 COLOURS = ("#FFFFFF", PALE, AMBER, BLUE)
 MAX_LINES = 14
 MAX_STEPS = 400  # more could not be told apart
+MANY_STEPS, MANY_WARPS = 40, 8  # from there on lines between them would cover what they separate
 TEXT_COLUMNS = 36  # characters of a source line
 LETTER_INCHES = 0.602 * TEXT / 72  # of the monospaced font
 
@@ -142,7 +143,7 @@ def _side_by_side(panels: Sequence[_Panel], title: str) -> Figure:
     headings = [_heading(panel, inches) for panel in panels]
     lines = max(map(len, headings))
     for axis, panel, heading in zip(axes, panels, headings, strict=True):
-        _lanes(axis, panel, first=axis is axes[0])
+        _lanes(axis, panel, panel.states.shape[1], first=axis is axes[0])
         heading += [" "] * (lines - len(heading))  # so that all begin at one height
         axis.set_title("\n".join(heading), loc="left", fontsize=TEXT, color=INK)
         turns = min(panel.states.shape[1], MAX_STEPS)
@@ -183,7 +184,7 @@ def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
         if len(panels) > 1:
             heading = f"{style.plain(panel.name)}: {panel.used:.0%} used"
             source.set_title(heading, loc="left", fontsize=TEXT, fontweight="bold", color=INK)
-        _lanes(lanes, panel, first=True)
+        _lanes(lanes, panel, steps, first=True)
         for axis in (source, lanes):
             axis.set_xlim(-0.5, steps - 0.5)
         if place == len(panels) - 1:
@@ -225,8 +226,8 @@ def _source(text: Axes, marks: Axes, panel: _Panel, inches: float) -> None:
     marks.grid(axis="y", color=PALE)
 
 
-def _lanes(axis: Axes, panel: _Panel, first: bool) -> None:
-    """The lanes, lane 0 of the first warp on top, warps separated."""
+def _lanes(axis: Axes, panel: _Panel, steps: int, first: bool) -> None:
+    """The lanes, lane 0 of the first warp on top, warps separated, and steps too where the axis shows only a few."""
     states = panel.states[:, :MAX_STEPS]
     rows, columns = states.shape
     # The nearest colour for each dot: with many lanes, mixed colours would be neither.
@@ -241,8 +242,8 @@ def _lanes(axis: Axes, panel: _Panel, first: bool) -> None:
     )
     axis.set_ylim(rows, 0)
     for place in range(1, len(panel.warps)):
-        axis.axhline(32 * place, color="white", linewidth=2)
-    if columns <= 40:
+        axis.axhline(32 * place, color="white", linewidth=2 if len(panel.warps) <= MANY_WARPS else 0.5)
+    if steps <= MANY_STEPS:
         for column in range(1, columns):
             axis.axvline(column - 0.5, color="white", linewidth=1)
     if len(panel.warps) == 1:
@@ -288,5 +289,8 @@ def _handles(panels: Sequence[_Panel]) -> list[Patch]:
 def _title(panels: Sequence[_Panel]) -> str:
     ranked = sorted(panels, key=lambda panel: panel.used)
     worst, best = ranked[0], ranked[-1]
+    if len(panels) > 1 and f"{worst.used:.0%}" == f"{best.used:.0%}":
+        names = " and ".join(f"'{panel.name}'" for panel in panels)
+        return f"{names} use {best.used:.0%} of the lanes of their busy warps"
     what = f"'{best.name}' uses {best.used:.0%} of the lanes of its busy warps"
     return what if len(panels) == 1 else f"{what}, '{worst.name}' {worst.used:.0%}"
