@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import sys
 from types import ModuleType, SimpleNamespace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -24,8 +25,8 @@ LENGTHS = (1, 31, 1000, 10_007)
 class Stream:
     """A queue of work: (what is done, a callable or an Event to wait for)."""
 
-    made: list[Stream] = []
-    current: list[Stream] = []
+    made: ClassVar[list[Stream]] = []
+    current: ClassVar[list[Stream]] = []
 
     def __init__(self, non_blocking=False):
         self.non_blocking = non_blocking
@@ -139,10 +140,9 @@ def test_every_rung_is_right_in_the_worst_order(rung, n, gpu):
     assert failure(rung, n, gpu) is None
 
 
-def test_all_need_a_gpu_and_say_which_clock():
-    for rung in FAMILY.rungs.values():
-        assert rung.machines == ("gpu",)
-    assert set(FAMILY.rungs) >= {"to_gpu_pageable", "to_gpu_pinned", "to_host_pinned", "scaled", "overlapped", "resident"}
+def test_all_need_a_gpu():
+    assert len(FAMILY.rungs) == 10
+    assert {rung.machines for rung in FAMILY.rungs.values()} == {("gpu",)}
 
 
 @pytest.mark.parametrize("rung", FAMILY.rungs.values(), ids=FAMILY.rungs)

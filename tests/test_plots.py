@@ -15,7 +15,7 @@ import gpukit
 from gpukit import cuda, plots
 from gpukit.errors import GpukitError
 from gpukit.gpus import find_gpu
-from gpukit.kernels import coalescing, divergence, reduction, shared_memory
+from gpukit.kernels import barriers, coalescing, divergence, reduction
 from gpukit.plots import activity, bank_map, grid_sweep, roofs, sector_map, speed_up, style, waterfall
 
 # Made up, in the range of an H200.
@@ -83,7 +83,7 @@ def traces():
     x = np.ones(32, np.int32)
     for stride in (1, 4, 32):
         made[f"banks {stride}"] = gpukit.trace(strided, 1, 32, x, np.zeros(32, np.int32), stride)
-    made["block_sum"] = gpukit.trace(shared_memory.block_sum, 1, 256, np.ones(256, np.int32), np.zeros(1, np.int32))
+    made["block_sum"] = gpukit.trace(barriers.block_sum, 1, 256, np.ones(256, np.int32), np.zeros(1, np.int32))
     return {name: trace.to_dict() for name, trace in made.items()}
 
 

@@ -8,7 +8,7 @@ import pytest
 import gpukit
 from gpukit import cuda
 from gpukit.errors import LaunchError
-from gpukit.kernels import coalescing, divergence, reduction, shared_memory
+from gpukit.kernels import barriers, coalescing, divergence, reduction
 from gpukit.machine import executor
 from gpukit.machine.codegen import compile_program
 
@@ -195,7 +195,7 @@ LAUNCHES = {
     "naive": lambda: (reduction.naive, 3, 128, (ints(768), np.zeros(3, np.int32))),
     "gather": lambda: (coalescing.gather, 2, 96, (np.zeros(999), ints(192, 999), np.zeros(192))),
     "strided": lambda: (coalescing.strided, 2, 64, (np.zeros(999, np.float32), np.zeros(100, np.float32), 33)),
-    "block_sum": lambda: (shared_memory.block_sum, 2, 256, (ints(512), np.zeros(2, np.int32))),
+    "block_sum": lambda: (barriers.block_sum, 2, 256, (ints(512), np.zeros(2, np.int32))),
     "banks": lambda: (banks, 2, 32, (np.zeros(32, np.float32), 6)),
     "either": lambda: (either, 2, 32, (np.ones(64), np.ones(64), np.zeros(64))),
     "atomics": lambda: (count, 2, 64, (np.zeros(16, np.int32), ints(100, 16))),
@@ -252,7 +252,7 @@ def test_cuda_cpp_is_traced_too():
 
 
 def test_the_data_survive_json():
-    trace = gpukit.trace(shared_memory.block_sum, 2, 256, ints(512), np.zeros(2, np.int32), blocks=(1,))
+    trace = gpukit.trace(barriers.block_sum, 2, 256, ints(512), np.zeros(2, np.int32), blocks=(1,))
     data = trace.to_dict()
     assert json.loads(json.dumps(data)) == data
     assert data["blocks"] == [1] and data["warps_per_block"] == 8
