@@ -303,6 +303,7 @@ class _Bench:
 
     def _timed(self, plan: Plan, clock: str, ceilings: dict[str, float | None]) -> dict[str, Any]:
         """The part of a rung's entry that a clock gives."""
+
         def run() -> None:
             devices.run(plan, self.device)
             if clock == HOST_CLOCK:  # which would not see what goes on after the call
