@@ -5,7 +5,7 @@ import pytest
 from rungs import LEVELS, counters, reports
 
 import gpukit
-from gpukit import cuda
+from gpukit import cuda, registry
 from gpukit.kernels import banks, barriers
 
 N, BLOCK = 1024, 256
@@ -110,3 +110,11 @@ def test_the_mistake_is_found_where_it_is(key, kinds, line, level):
 def test_a_block_of_one_warp_has_no_race_to_publish():
     report = gpukit.check(barriers.publish_without_barrier, 1, 32, np.ones(32, np.int32), np.zeros(1, np.int32))
     assert not report.errors
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("family", ["banks", "barriers"])
+@pytest.mark.parametrize(("n", "block"), [(1, 64), (333, 256)])
+def test_blocks_and_warps_that_are_not_full(family, level, n, block):
+    for key in registry.find_family(family).rungs:
+        counters(family, key, n, block, level)  # checks the answer

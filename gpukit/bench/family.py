@@ -290,7 +290,7 @@ class _Bench:
                 with self._verdict(rung, "while it was timed"):
                     if rung.language == HOST:
                         checking.answer_of(plan, watched)
-                    clock = self._clock(rung, watched.launched)
+                    clock = HOST_CLOCK if plan.clock == "host" else self._clock(rung, watched.launched)
                     self.entries[rung.key] |= self._timed(plan, clock, ceilings)
         if self.family.sweep is not None and problem is not None:
             self._sweep = self._swept(problem, ceilings)
@@ -303,8 +303,14 @@ class _Bench:
 
     def _timed(self, plan: Plan, clock: str, ceilings: dict[str, float | None]) -> dict[str, Any]:
         """The part of a rung's entry that a clock gives."""
+
+        def run() -> None:
+            devices.run(plan, self.device)
+            if clock == HOST_CLOCK:  # which would not see what goes on after the call
+                self.device.synchronize()
+
         timed = timing.benchmark(
-            lambda: devices.run(plan, self.device),
+            run,
             machine="gpu" if clock == GPU_CLOCK else "cpu",
             restore=(lambda: devices.restore(plan)) if plan.restores else None,
             bytes_moved=plan.bytes_moved or None,
