@@ -118,36 +118,66 @@ FIGURES = {
     for key, *figures in (line.split() for line in TABLE.strip().splitlines())
 }
 
-# What the compiled level of the numba rungs counts differently, and why.
+# Why the compiled level of a numba rung counts something else than its source.
+IN_32_BITS = "a remainder of 64 bits is computed in 32 where both numbers are small: one more branch for each"
+IN_A_REGISTER = "a lane's own sum stays in a register instead of being read back: 5 loads fewer a block"
+UNROLLED = "the assembler unrolls the loop over the data by four: fewer tests"
+
+# Rung -> (counters that differ, reason).
 COMPILED = {
-    # A remainder of 64 bits is computed in 32 where both numbers are small: one more branch for each.
-    "naive": {"branches": 311296},
-    "shared_interleaved": {"branches": 589824},
-    # The compiler keeps a lane's own sum in a register instead of reading it back: 5 loads fewer a block.
-    "last_warp_volatile": {"shared_load_requests": 40960, "shared_load_wavefronts": 40960},
-    # The assembler unrolls the loop over the data by four: fewer tests.
-    "grid_stride": {"branches": 11840},
-    "finish_second_launch": {"branches": 11881},
-    "finish_atomic": {"branches": 11840},
-    "finish_last_block": {"branches": 11875},
-    "finish_grid_sync": {"branches": 11875},
+    "naive": ({"branches": 311296}, IN_32_BITS),
+    "shared_interleaved": ({"branches": 589824}, IN_32_BITS),
+    "last_warp_volatile": ({"shared_load_requests": 40960, "shared_load_wavefronts": 40960}, IN_A_REGISTER),
+    "grid_stride": ({"branches": 11840}, UNROLLED),
+    "finish_second_launch": ({"branches": 11881}, UNROLLED),
+    "finish_atomic": ({"branches": 11840}, UNROLLED),
+    "finish_last_block": ({"branches": 11875}, UNROLLED),
+    "finish_grid_sync": ({"branches": 11875}, UNROLLED),
 }
+
+# Instructions of the numba rungs when compiled. They are more than the operations of the source, about twice as many
+# in the trees: the compiler spells out addresses, and numba's indices may be negative and wrap round.
+INSTRUCTIONS = {
+    "naive": 4528128,
+    "compact": 4442112,
+    "sequential": 2451456,
+    "shared_interleaved": 8445952,
+    "shared_strided": 3588096,
+    "shared_sequential": 3276800,
+    "first_add": 1835008,
+    "last_warp_volatile": 1267712,
+    "last_warp_syncwarp": 1292288,
+    "last_warp_shuffle": 1163264,
+    "unrolled": 854016,
+    "shuffle": 1050624,
+    "grid_stride": 312384,
+    "coarsened": 311360,
+    "finish_second_launch": 312803,
+    "finish_atomic": 312000,
+    "finish_last_block": 320061,
+    "finish_grid_sync": 314869,
+}
+
+
+def nearly(figures):
+    """The figures as expected of a compiler: the next version of it may choose some other instructions."""
+    return figures | {"warp_instructions": pytest.approx(figures["warp_instructions"], rel=0.03)}
 
 
 @pytest.mark.parametrize("rung", rungs(KERNELS))
 def test_the_figures_of_every_rung(rung):
     found = counters(rung.key)
-    assert {name: found[name] for name in COLUMNS} == FIGURES[rung.key]
+    expected = FIGURES[rung.key] if rung.language == registry.NUMBA else nearly(FIGURES[rung.key])
+    assert {name: found[name] for name in COLUMNS} == expected
 
 
 @needs_compiler
 @pytest.mark.parametrize("rung", rungs(NUMBA))
-def test_the_compiled_level_differs_only_where_the_compiler_changed_something(rung):
+def test_the_compiled_level_differs_only_where_there_is_a_reason(rung):
     found = counters(rung.key, "compiled")
-    expected = FIGURES[rung.key] | COMPILED.get(rung.key, {})
-    # A compiler's instructions are others than the source's operations: see the next test.
-    names = [name for name in COLUMNS if name != "warp_instructions"]
-    assert {name: found[name] for name in names} == {name: expected[name] for name in names}
+    differs, _ = COMPILED.get(rung.key, ({}, ""))
+    expected = nearly(FIGURES[rung.key] | differs | {"warp_instructions": INSTRUCTIONS[rung.key]})
+    assert {name: found[name] for name in COLUMNS} == expected
 
 
 @needs_compiler
@@ -178,6 +208,16 @@ def test_the_compiled_level_is_right_too(rung):
                 run(plan, "compiled")
                 wrong = checking.compare(rung, problem(n, kind), block, np.asarray(plan.answer()))
                 assert wrong is None, str(wrong)
+
+
+@pytest.mark.parametrize("rung", rungs(KERNELS))
+def test_one_element_more_or_less_than_a_tile(rung):
+    """Nothing is read past the end either, which would not change a sum of the CPU machine's: it reads 0 there."""
+    for n in (2047, 2048, 2049, 4095, 4097, 12_287, 12_289):
+        plan = rung.plan(problem(n, "ones"), 256, CPU)
+        _, reports = run(plan, hazards=True)
+        assert plan.answer() == n
+        assert {hazard.kind for report in reports for hazard in report.hazards} <= {rung.hazard}
 
 
 @pytest.mark.parametrize("rung", rungs(r for r in KERNELS if not r.name.startswith(("last_warp", "unrolled"))))

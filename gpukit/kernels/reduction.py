@@ -24,6 +24,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
+from gpukit.inputs import random_floats
 from gpukit.registry import Array, CppKernel, Family, Launch, Plan, Problem, Sweep
 
 LARGEST = (1 << 31) - 1  # elements: the sum of as many ones fits in an int32
@@ -39,7 +40,7 @@ _ELEMENTS = {"int32": "int", "float32": "float"}  # what -DELEMENT is for each d
 
 
 def problem(n: int, kind: str, rng: np.random.Generator, device: Device) -> Problem:
-    """n elements to sum: int32 ones, or float32 in [0, 1), which a GPU draws itself.
+    """n elements to sum: int32 ones, or float32 in [0, 1).
 
     Raises GpukitError for more elements than an int32 can count.
     """
@@ -47,8 +48,7 @@ def problem(n: int, kind: str, rng: np.random.Generator, device: Device) -> Prob
         raise GpukitError(f"the sum of {n:,} ones does not fit in an int32: use at most {LARGEST:,} elements")
     if kind == "ones":
         return Problem(n, kind, {"data": device.xp.ones(n, np.int32)}, np.asarray(n, np.int64))
-    source = rng if device.name == "cpu" else device.xp.random.default_rng(int(rng.integers(1 << 63)))
-    data = source.random(n, dtype=np.float32)
+    data = random_floats(n, rng, device)
     expected = device.to_host(data.sum(dtype=np.float64))
     return Problem(n, kind, {"data": data}, expected, float(relative_bound(n, device) * expected))
 
