@@ -222,7 +222,8 @@ def test_a_launch_goes_to_another_process_unchanged():
 def test_without_permission_it_says_why_who_can_and_what_still_works(fake):
     fake(
         says="==PROF== Connected to process 1\n"
-        "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance Counters on the target device 0.\n",
+        "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access "
+        "NVIDIA GPU Performance Counters on the target device 0.\n",
         runs=False,
         code=9,
     )

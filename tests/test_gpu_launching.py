@@ -701,7 +701,7 @@ def test_a_library_that_does_not_load_says_why(monkeypatch, look):
     def load(name):
         raise ImportError("libcudart.so.13: cannot open shared object file\nand more")
 
-    monkeypatch.setattr(availability.importlib, "import_module", load)
+    monkeypatch.setattr(libraries.importlib, "import_module", load)
     assert "CuPy is installed but cannot use the GPU (libcudart.so.13: cannot open" in look()
 
 
