@@ -202,7 +202,7 @@ def test_a_grid_wide_barrier_in_python():
     x, y = np.zeros(256, np.int32), np.zeros(256, np.int32)
     launch(both, 2, 128, x, y)
     np.testing.assert_array_equal(y, np.arange(256)[::-1])
-    with pytest.raises(gpukit.GpukitError, match="at once") as caught:
+    with pytest.raises(gpukit.GpukitError, match="all blocks on the GPU at once") as caught:
         big = np.zeros(1024 * 100_000, np.int8)
         launch(both, 100_000, 1024, big, big)
     assert not getattr(caught.value, "lost", False)
@@ -244,7 +244,7 @@ def test_launches_are_on_cupys_current_stream(cp, what):
     x, out = cp.asarray(np.ones(1 << 20, np.float32)), cp.asarray(np.zeros(1 << 20, np.float32))
     cp.cuda.Device().synchronize()
     with stream:
-        for _ in range(20):
+        for _ in range(10):
             if what == "python":
                 launch(scale, 4096, 256, x, np.float32(2), out)
             else:
@@ -253,7 +253,7 @@ def test_launches_are_on_cupys_current_stream(cp, what):
             out *= 0
         assert stream.ptr != 0
     stream.synchronize()
-    assert float(x[0]) == 3.0**20
+    assert float(x[0]) == 3.0**10
 
 
 def test_what_a_launch_costs(cp, record_property):
