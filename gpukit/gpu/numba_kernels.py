@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import warnings
 import weakref
 from collections.abc import Iterator
@@ -198,7 +199,7 @@ class NumbaArray:
         self.shape = array.shape
         self.strides_in_bytes = array.strides
         self.dtype = array.dtype
-        self.size = int(np.prod(array.shape, dtype=np.int64))
+        self.size = math.prod(array.shape)
         self.owner = array.owner
 
     @property
