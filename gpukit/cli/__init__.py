@@ -374,11 +374,11 @@ def _profile_on_gpu(
         )
         found = run(profiling.on_both_machines, spec=spec, card=Gpu().card, level=level)
     if json_file is not None:
-        _write(json_file, json.dumps(found.to_dict(), indent=2) + "\n")
+        output.write(json_file, json.dumps(found.to_dict(), indent=2) + "\n")
     if json_file != "-":
         from gpukit.gpu import terminal
 
-        terminal.show(found, _console())
+        terminal.show(found, output.console())
     if found.why_not:
         click.echo(f"gpukit: {found.why_not}.", err=True)
     return 0
