@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gpukit import __version__
+from gpukit.gpu import ncu
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -241,25 +242,15 @@ def _compiled_level(version_of: VersionOf) -> Check:
 
 def _counters(run: Run, gpu: _Gpu | None) -> Check:
     name = "Hardware counters (ncu)"
-    version = _tool_version(run, "ncu")
+    version = _tool_version(run, ncu.find())
     if version is None:
-        detail = "Nsight Compute is not on the path; gpukit profile gives the same counters without it"
-        return Check(name, MISSING, detail, "install NVIDIA Nsight Compute" if gpu else "")
+        detail = "Nsight Compute is not installed; gpukit profile gives the same counters without it"
+        return Check(name, MISSING, detail, ncu.INSTALL if gpu else "")
     if gpu is not None and _counters_are_for_admins():
-        return Check(
-            name,
-            BROKEN,
-            f"ncu {version}, but this user may not read counters: ncu ends with ERR_NVGPUCTRPERM, because the driver "
-            "keeps the GPU's counters for administrators",
-            "run ncu as root, or have an administrator load the nvidia module with "
-            "NVreg_RestrictProfilingToAdminUsers=0",
-        )
+        return Check(name, BROKEN, f"ncu {version}, but {ncu.REFUSED}", ncu.ALLOW)
     detail = f"ncu {version}"
     if gpu is not None and platform.system() == "Windows":
-        detail += (
-            "; if it ends with ERR_NVGPUCTRPERM, allow all users in NVIDIA Control Panel, Developer, Manage GPU "
-            "Performance Counters"
-        )
+        detail += f"; if it ends with ERR_NVGPUCTRPERM, {ncu.ALLOW_ON_WINDOWS}"
     return Check(name, OK, _without_gpu(detail, gpu))
 
 
@@ -275,15 +266,14 @@ def _counters_are_for_admins(parameters: Path = Path("/proc/driver/nvidia/params
 
 def _sanitizer(run: Run, gpu: _Gpu | None) -> Check:
     name = "compute-sanitizer"
-    version = _tool_version(run, "compute-sanitizer")
+    version = _tool_version(run, shutil.which("compute-sanitizer"))
     if version is None:
         fix = "python -m pip install nvidia-cuda-sanitizer-api" if gpu else ""
         return Check(name, MISSING, "not on the path; gpukit check finds more without it", fix)
     return Check(name, OK, _without_gpu(version, gpu))
 
 
-def _tool_version(run: Run, tool: str) -> str | None:
-    path = shutil.which(tool)
+def _tool_version(run: Run, path: str | None) -> str | None:
     if path is None:
         return None
     found = re.search(r"[Vv]ersion\s+([\w.]+)", run([path, "--version"]) or "")

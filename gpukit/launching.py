@@ -164,7 +164,7 @@ def _is_for_gpu(kernel: Any, machine: str, **of_cpu_machine: Any) -> bool:
         return False
     from gpukit import gpu
 
-    return machine == "gpu" or (gpu.takes(kernel) and not gpu.missing())
+    return machine == "gpu" or (not gpu.missing() and gpu.takes(kernel))
 
 
 def _to_stdout(text: str) -> None:

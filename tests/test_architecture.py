@@ -65,6 +65,10 @@ MAY_USE = {
     "raw": ("compilers", "cpp", "cuda", "errors", "gpus", "launching", "machine"),
     "cupy": ("cuda", "errors", "raw"),
     "cupyx": ("cupy",),
+    "gpu": (
+        *("compilers", "doctor", "errors", "gpus", "launching", "levels", "machine", "raw", "registry", "report"),
+        *("standin", "targets"),
+    ),
     "comparison": ("errors", "launching", "levels", "machine", "report"),
 }
 

@@ -22,6 +22,7 @@ def diagnose(packages, smi=None):
 @pytest.fixture(autouse=True)
 def no_tools(monkeypatch):
     monkeypatch.setattr(doctor.shutil, "which", lambda name: None)
+    monkeypatch.setattr(doctor.ncu, "folders", list)
 
 
 def test_a_laptop_without_a_gpu():

@@ -235,6 +235,36 @@ def test_arguments_that_no_kernel_takes_are_one_sentence(card, value, words):
     assert not card.launched
 
 
+def test_none_in_a_tuple_and_arrays_in_pieces_are_refused(card):
+    for value, words in (((1.0, None), "is None"), ((1.0, "2"), "is a string")):
+        with pytest.raises(gpukit.KernelTypeError, match=words):
+            gpukit.launch(scale, 1, 32, np.zeros(32), value, np.zeros(32), machine="gpu")
+
+
+def test_a_grid_that_waits_for_itself_and_does_not_fit(card):
+    def launch(self, *args):
+        raise ValueError("The specified grid size (9999 * 1 * 1) exceeds the limit (2112)")
+
+    card.numba_kernel.launch = launch
+    card.numba_kernel.cooperative = True
+    with pytest.raises(gpukit.LaunchError, match="needs all blocks on the GPU at once, and it does not hold 9,999"):
+        gpukit.launch(scale, 9_999, 32, card.empty(32), 2.0, card.empty(32), machine="gpu")
+
+
+def test_what_a_kernel_raises_with_debug(card):
+    @cuda.jit(debug=True, opt=False)
+    def strict(x):
+        assert x[0] == 1
+
+    def launch(self, *args):
+        raise AssertionError("tid=[0, 0, 0] ctaid=[0, 0, 0]: ")
+
+    card.numba_kernel.launch = launch
+    card.numba_kernel.cooperative = False
+    with pytest.raises(gpukit.KernelAssertion, match=r"`strict` raised AssertionError: tid=\[0, 0, 0\]"):
+        gpukit.launch(strict, 1, 32, card.empty(32), machine="gpu")
+
+
 def test_options_of_the_kernel_reach_the_compiler(card):
     @cuda.jit(fastmath=True, max_registers=32, launch_bounds=256)
     def fast(x):
@@ -701,7 +731,7 @@ def test_a_library_that_does_not_load_says_why(monkeypatch, look):
     def load(name):
         raise ImportError("libcudart.so.13: cannot open shared object file\nand more")
 
-    monkeypatch.setattr(availability.importlib, "import_module", load)
+    monkeypatch.setattr(libraries.importlib, "import_module", load)
     assert "CuPy is installed but cannot use the GPU (libcudart.so.13: cannot open" in look()
 
 

@@ -36,6 +36,7 @@ from typing import Any
 
 import numpy as np
 
+# A copy of a part of gpukit/gpu/metrics.py: this file must run where nothing else of gpukit is.
 METRICS = {
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",

@@ -29,10 +29,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from gpukit.gpu.metrics import METRICS
 
 import gpukit
 from gpukit import checking, devices, registry
+from gpukit.gpu.metrics import METRICS
 from gpukit.provenance import provenance
 from gpukit.registry import Family, Plan, Problem, Rung
 

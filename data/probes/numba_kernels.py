@@ -29,6 +29,7 @@ from typing import Any
 import numpy as np
 from numba import complex64, complex128, cuda, float32, float64, int8, int16, int32
 
+# A copy of a part of gpukit/gpu/metrics.py: this file must run where nothing else of gpukit is.
 METRICS = {
     "global_load_requests": "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum",
     "global_load_sectors": "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum",

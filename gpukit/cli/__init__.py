@@ -133,6 +133,12 @@ LEVEL_HELP = (
 )
 
 
+MACHINE_HELP = (
+    "gpu: launch the kernel on this computer's GPU too, once, under Nsight Compute (ncu), and show the hardware's "
+    "counters beside those of the CPU machine. With FILE:KERNEL."
+)
+
+
 def _launch_options(command: Callable) -> Callable:
     options = (
         click.argument("target", metavar="SCRIPT.py | FILE:KERNEL | FAMILY.RUNG"),
@@ -211,10 +217,13 @@ def run(script: str, arguments: tuple[str, ...], level: str | None) -> int:
 @cli.command(cls=_TargetCommand, short_help="Count what a kernel does, line by line.")
 @_launch_options
 @_level_option(*LEVELS)
-def profile(target: str, arguments: tuple[str, ...], **options: Any) -> int:
+@click.option("--machine", type=click.Choice(("cpu", "gpu")), default="cpu", help=MACHINE_HELP)
+def profile(target: str, arguments: tuple[str, ...], machine: str, **options: Any) -> int:
     """Count what a kernel does, line by line: for a SCRIPT.py at each launch, or for one kernel of a .py, .cu or .ptx
     file, such as reduce.py:naive or 'reduce.cu:reduce<256>'; for a rung of a family, such as reduction.naive, with
     arguments of its own."""
+    if machine == "gpu":
+        return _profile_on_gpu(target, arguments, **options)
     return _measure(target, arguments, "profile", **options)
 
 
@@ -328,6 +337,53 @@ def _measure_rung(
     return EXIT_ERROR if mode == "check" and any(report.errors for report in reports) else 0
 
 
+def _profile_on_gpu(
+    target: str,
+    arguments: tuple[str, ...],
+    json_file: str | None,
+    html_file: str | None,
+    gpu: str | None,
+    level: str | None,
+    **launch: Any,
+) -> int:
+    """Show the counters of one launch on both machines. Counters that cannot be read are a warning, no error: the CPU
+    machine's are there."""
+    kernel = KERNEL_TARGET.fullmatch(target)
+    if kernel is None and (named := families.rung_of(target)) is not None:
+        place = named[1].place or "none"
+        raise click.UsageError(f"--machine gpu takes FILE:KERNEL; the kernel of {target} is {place}.")
+    if launch.pop("n") is not None:
+        raise click.UsageError("--n goes with FAMILY.RUNG, which makes its own arguments.")
+    if kernel is None:
+        _check_is_script(target)
+        raise click.UsageError(
+            "--machine gpu takes FILE:KERNEL; a whole script profiles on a GPU by itself: ncu python SCRIPT.py."
+        )
+    if arguments:
+        raise click.UsageError(f"unexpected {arguments[0]!r}; give the kernel's arguments with --arg NAME=VALUE.")
+    if level == "both" or html_file is not None or gpu is not None:
+        raise click.UsageError("--level both, --html and --gpu go with --machine cpu.")
+    from gpukit.gpu import Gpu, profiling
+    from gpukit.gpu.ncu import Spec
+
+    with _errors_in(json_file, kernel["file"], kernel["kernel"]):
+        run = _launcher("gpukit profile --machine gpu", kernel["file"], kernel["kernel"], gpu, **launch)
+        spec = Spec(
+            *(kernel["file"], kernel["kernel"], launch["grid"], launch["block"], launch["specs"], launch["shared"]),
+            _compiler_options(launch["defines"], launch["includes"], launch["compiler"]),
+        )
+        found = run(profiling.on_both_machines, spec=spec, card=Gpu().card, level=level)
+    if json_file is not None:
+        output.write(json_file, json.dumps(found.to_dict(), indent=2) + "\n")
+    if json_file != "-":
+        from gpukit.gpu import terminal
+
+        terminal.show(found, output.console())
+    if found.why_not:
+        click.echo(f"gpukit: {found.why_not}.", err=True)
+    return 0
+
+
 @contextlib.contextmanager
 def _errors_in(json_file: str | None, file: str, kernel: str) -> Iterator[None]:
     """A kernel that does not compile or run leaves its error where its report would have been."""
@@ -357,7 +413,7 @@ def _launcher(
     from gpukit import targets
     from gpukit.progress import launch_progress
 
-    options = (*(f"-D{define}" for define in defines), *(f"-I{folder}" for folder in includes), *compiler)
+    options = _compiler_options(defines, includes, compiler)
     if grid is None or block is None:
         example = _example(command, file, name, options, grid, block)
         text = "one kernel needs --grid and --block" + ("." if example else ", for example --grid 64 --block 256.")
@@ -376,6 +432,10 @@ def _launcher(
             )
 
     return run
+
+
+def _compiler_options(defines: Sequence[str], includes: Sequence[str], compiler: Sequence[str]) -> tuple[str, ...]:
+    return (*(f"-D{define}" for define in defines), *(f"-I{folder}" for folder in includes), *compiler)
 
 
 def _example(

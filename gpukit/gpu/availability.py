@@ -9,6 +9,7 @@ import importlib.util
 import platform
 from dataclasses import dataclass
 
+from gpukit.gpu import libraries
 from gpukit.gpu.errors import first_line
 from gpukit.standin import real_numba_cuda
 
@@ -90,11 +91,13 @@ def _conflict() -> str:
 
 def _does_not_load() -> str:
     """What CuPy or numba-cuda says when it is imported and asked for the GPU."""
-    for module, ask in (("cupy", _ask_cupy), ("numba.cuda", _ask_numba)):
+    for name, load, ask in (
+        ("CuPy", libraries.cupy, _ask_cupy),
+        ("numba-cuda", libraries.numba_cuda, _ask_numba),
+    ):
         try:
-            ask(importlib.import_module(module))
+            ask(load())
         except Exception as error:  # a library that does not load, a driver that is too old: they raise what they like
-            name = {"cupy": "CuPy", "numba.cuda": "numba-cuda"}[module]
             return f"{name} is installed but cannot use the GPU ({first_line(error)}): gpukit doctor shows what fits"
     return ""
 

@@ -108,11 +108,16 @@ def explained(
         found.lost = True
         return found
     if name in _LAUNCH and block:
-        text = _LAUNCH[name].format(grid=_shape(grid), block=_shape(block), shared=shared_bytes)
-        return LaunchError(f"launch_config: {front}{text} ({code})")
+        return refused(name, what, grid, block, shared_bytes)
     if name in _LOADING:
         return GpuError(f"{front}{_LOADING[name]} ({code})")
     return GpuError(f"{front}CUDA says {first_line(error)}")
+
+
+def refused(name: str, what: str, grid: tuple[int, ...], block: tuple[int, ...], shared_bytes: int = 0) -> LaunchError:
+    """The sentence for a launch that the GPU refuses, by the driver's name for the reason."""
+    text = _LAUNCH[name].format(grid=_shape(grid), block=_shape(block), shared=shared_bytes)
+    return LaunchError(f"launch_config: {what}: {text} (CUDA_ERROR_{name})")
 
 
 def _name_of(error: Exception) -> str | None:

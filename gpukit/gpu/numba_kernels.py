@@ -13,8 +13,10 @@ from __future__ import annotations
 
 import functools
 import importlib
+import math
 import warnings
 import weakref
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +26,7 @@ from gpukit.compilers.numba_names import function_of
 from gpukit.compilers.numba_ptx import complete, fail
 from gpukit.errors import GpukitError, KernelAssertion, KernelTypeError, LaunchError
 from gpukit.gpu import libraries
-from gpukit.gpu.errors import explained, explaining, first_line
+from gpukit.gpu.errors import explained, explaining, first_line, refused
 from gpukit.gpu.launching import Dim3
 from gpukit.gpu.transfers import Copies, DeviceArray, exchanged, is_device_array, is_host_array, on_device
 from gpukit.gpus import SHARED_PER_BLOCK_DEFAULT_BYTES
@@ -54,23 +56,25 @@ def launch(kernel: Any, grid: Dim3, block: Dim3, args: tuple[Any, ...], shared_b
         if shared_bytes > version.shared_bytes:
             _allow_shared(made, version, shared_bytes, cupy)
         configured = made.configured(grid, block, cupy.cuda.get_current_stream().ptr, shared_bytes)
-        _start(made, configured, given)
+        try:
+            configured(*given)
+        except Exception as error:
+            raise _why(error, made, version, grid, block) from None
         if copies:
             copies.back()
 
 
-def _start(made: _Made, configured: Any, given: tuple[Any, ...]) -> None:
-    try:
-        configured(*given)
-    except Exception as error:
-        # With debug=True numba-cuda waits for the kernel and raises what it raised.
-        if made.options.get("debug") and explained(error) is None:
-            raise KernelAssertion(
-                f"`{made.function.__name__}` raised {type(error).__name__}: {first_line(error)}",
-                file=made.function.__code__.co_filename,
-                line=made.function.__code__.co_firstlineno,
-            ) from None
-        raise
+def _why(error: Exception, made: _Made, version: _Version, grid: Dim3, block: Dim3) -> Exception:
+    """What numba-cuda's launch raised, as gpukit says it where it is no error of CUDA's."""
+    name = made.function.__name__
+    if isinstance(error, ValueError) and version.kernel.cooperative:  # it counts by itself what the GPU holds at once
+        return refused("COOPERATIVE_LAUNCH_TOO_LARGE", f"the kernel `{name}`", grid, block)
+    if not made.options.get("debug") or explained(error) is not None:
+        return error
+    # With debug=True it waits for the kernel and raises what the kernel raised.
+    code = made.function.__code__
+    text = f"`{name}` raised {type(error).__name__}: {first_line(error)}"
+    return KernelAssertion(text, file=code.co_filename, line=code.co_firstlineno)
 
 
 # --- kernels ---------------------------------------------------------------------------------------------------------
@@ -136,7 +140,9 @@ def _made(kernel: Any) -> _Made:
     found = _known.get(kernel)
     if found is None:
         function, options = function_of(kernel), _options(kernel)
-        dispatcher = libraries.numba_cuda().jit(lineinfo=not options.get("debug"), **options)(function)
+        with warnings.catch_warnings():  # debug without opt=False is one to numba-cuda
+            warnings.simplefilter("ignore")
+            dispatcher = libraries.numba_cuda().jit(lineinfo=not options.get("debug"), **options)(function)
         found = _known[kernel] = _Made(function, options, dispatcher)
     return found
 
@@ -193,7 +199,7 @@ class NumbaArray:
         self.shape = array.shape
         self.strides_in_bytes = array.strides
         self.dtype = array.dtype
-        self.size = int(np.prod(array.shape, dtype=np.int64))
+        self.size = math.prod(array.shape)
         self.owner = array.owner
 
     @property
@@ -234,10 +240,19 @@ def _given(made: _Made, values: tuple[Any, ...], copies: Copies, cupy: Any) -> t
 def _check(made: _Made, position: int, value: Any) -> None:
     names = made.function.__code__.co_varnames
     name = names[position] if position < len(names) else f"argument {position + 1}"
-    if value is None:
-        raise KernelTypeError(f"the argument `{name}` is None, which numba-cuda does not pass to a kernel on a GPU")
-    if not is_device_array(value) and not isinstance(value, tuple):
-        python_frontend.type_of(value, name)
+    for item in _leaves(value):
+        if item is None:
+            raise KernelTypeError(f"the argument `{name}` is None, which numba-cuda does not pass to a kernel on a GPU")
+        if not is_device_array(item):
+            python_frontend.type_of(item, name)
+
+
+def _leaves(value: Any) -> Iterator[Any]:
+    if isinstance(value, tuple):
+        for item in value:
+            yield from _leaves(item)
+    else:
+        yield value
 
 
 @functools.cache
