@@ -127,7 +127,7 @@ def _by_the_counters(rung: Rung, entry: Entry, below: Entry) -> tuple[str | None
 
 
 def _speed_up(entry: Entry, below: Entry | None) -> float | None:
-    """Time of the rung it is compared with over its own; None where different clocks, or the CPU machine's, took them."""
+    """Time of the rung it is compared with over its own; None where the clocks differ or are the CPU machine's."""
     new, old = _median(entry), _median(below)
     return old / new if new and old and _comparable(entry, below) else None
 

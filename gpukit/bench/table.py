@@ -152,10 +152,10 @@ def _counter(name: str, form: Callable[[float], str]) -> Callable[[Entry], str]:
 
 def _check(entry: Entry) -> Text:
     """The verdict, and over how many cases; for a rung that did not run, why not."""
-    status = entry["status"]
+    status: str = entry["status"]
     if status == "not run":
         return Text(entry["short_reason"], STATUS_STYLES[status])
-    words = {"right": f"right ({entry['check']['cases']})", "race": "race"}.get(status, status)
+    words = f"right ({entry['check']['cases']})" if status == "right" else status
     return Text(words, STATUS_STYLES.get(status, ""))
 
 
@@ -262,7 +262,8 @@ def show_recorded(made: dict[str, Any] | None, family: str, console: Console) ->
         )
         return
     about = made["machine"]
-    head = f"Recorded, not measured here: {about.get('gpu', 'an NVIDIA GPU')}, {about['date']} (data/results/{made['file']})"
+    gpu = about.get("gpu", "an NVIDIA GPU")
+    head = f"Recorded, not measured here: {gpu}, {about['date']} (data/results/{made['file']})"
     console.print(Text(head, "bold"), highlight=False)
     console.print(f"{made['n']:,} {made['size']}, {made['block']} threads a block", highlight=False)
     columns: list[Column] = [("", _version), ("rung", _rung), ("time", _time), ("GB/s", _bandwidth)]
