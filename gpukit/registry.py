@@ -284,8 +284,8 @@ def find_rung(family: Family, key: str) -> Rung:
     for known in (key, f"cpp:{key}"):
         if known in family.rungs:
             return family.rungs[known]
-    near = nearest(key, family.rungs)
-    raise GpukitError(f"{family.name} has no rung {key!r}{near}; choose one of: {', '.join(family.rungs)}")
+    rest = nearest(key, family.rungs) or f"; choose one of: {', '.join(family.rungs)}"
+    raise GpukitError(f"{family.name} has no rung {key!r}{rest}")
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import gpukit
 from gpukit import devices
 from gpukit.comparison import LevelComparison
+from gpukit.devices import CpuMachine
 from gpukit.machine import counters
-from gpukit.registry import CPP, Plan, Rung
+from gpukit.registry import CPP, Launch, Plan, Rung
 from gpukit.report import Report
 
 SOURCE, COMPILED = "source", "compiled"
@@ -42,23 +43,26 @@ def count(rung: Rung, plan: Plan, hazards: bool = True) -> Counted:
 
 def profile(plan: Plan, **options: Any) -> list[Report]:
     """A report of each launch of a plan, in order; `options` as `gpukit.profile` takes them."""
-    return [gpukit.profile(*args, **shared, **options) for args, shared in _launches(plan)]
+    return [
+        gpukit.profile(
+            *(launch.kernel, launch.grid, launch.block, *launch.args), shared_bytes=launch.shared_bytes, **options
+        )
+        for launch in _started(plan)
+    ]
 
 
 def compare(plan: Plan, **options: Any) -> list[LevelComparison]:
     """Both levels of each launch of a plan, in order; `options` as `gpukit.compare_levels` takes them."""
     found = []
-    for args, shared in _launches(plan):
-        found.append(gpukit.compare_levels(*args, **shared, **options))
-        gpukit.launch(
-            *args, **shared, machine="cpu"
-        )  # comparing leaves arrays as they were; the next launch needs them
+    for launch in _started(plan):
+        what = launch.kernel, launch.grid, launch.block
+        found.append(gpukit.compare_levels(*what, *launch.args, shared_bytes=launch.shared_bytes, **options))
+        CpuMachine().launch(launch)  # comparing leaves the arrays as they were, and the next launch may need them
     return found
 
 
-def _launches(plan: Plan) -> Iterator[tuple[tuple, dict[str, int]]]:
-    """What each launch is made of, after the plan's arrays were set for a run."""
+def _started(plan: Plan) -> Iterable[Launch]:
+    """The launches of a plan whose arrays are set for a run."""
     devices.poison(plan)
     devices.restore(plan)
-    for launch in plan.launches:
-        yield (launch.kernel, launch.grid, launch.block, *launch.args), {"shared_bytes": launch.shared_bytes}
+    return plan.launches

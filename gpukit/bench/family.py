@@ -17,6 +17,7 @@ import numpy as np
 
 from gpukit import checking, devices, provenance, timing
 from gpukit.bench import counting, log, memory, recorded, running
+from gpukit.bench.running import CPU_CLOCK, GPU_CLOCK, HOST_CLOCK
 from gpukit.devices import CpuMachine, Device
 from gpukit.errors import GpukitError
 from gpukit.gpus import MAX_THREADS_PER_BLOCK
@@ -24,10 +25,9 @@ from gpukit.registry import HOST, Family, Plan, Problem, Rung, find_rung
 
 FORMAT = 1
 RIGHT, RACE, WRONG, NOT_RUN = "right", "race", "WRONG", "not run"
-CPU_CLOCK, GPU_CLOCK, HOST_CLOCK = "the CPU machine's, not a GPU's", "GPU events", "host"
 # On the CPU machine a length beyond this is checked with one block size; on a GPU with all of them.
 LONG = 1 << 16
-CPU_REPEATS, CPU_SECONDS = 3, 1.0
+CPU_REPEATS, CPU_SECONDS, GPU_SECONDS = 3, 1.0, 3.0
 SHOWN_FAILURES = 5
 
 Say = Callable[[str, int, int], None]  # what is done now, steps done, steps in all
@@ -118,10 +118,10 @@ class _Bench:
         self._count()
         self._check(lengths)
         gpu = self.device.name == "gpu" and bool(self._alive())
-        ceilings = {
-            "copy": timing.copy_ceiling(self.device) if gpu else None,
-            "read": timing.read_ceiling(self.device) if gpu else None,
-        }
+        ceilings: dict[str, float | None] = {"copy": None, "read": None}
+        if gpu:
+            ceilings["copy"] = timing.copy_ceiling(self.device).bandwidth_gb_s
+            ceilings["read"] = timing.read_ceiling(self.device).bandwidth_gb_s
         self._time(ceilings)
         entries = list(self.entries.values())
         for entry in entries:
@@ -290,18 +290,12 @@ class _Bench:
                 with self._verdict(rung, "while it was timed"):
                     if rung.language == HOST:
                         checking.answer_of(plan, watched)
-                    clock = HOST_CLOCK if plan.clock == "host" else self._clock(rung, watched.launched)
-                    self.entries[rung.key] |= self._timed(plan, clock, ceilings)
+                    clock = running.clock(rung, plan, self.device, watched.launched)
+                    self.entries[rung.key] |= self._timed(rung.key, plan, clock, ceilings)
         if self.family.sweep is not None and problem is not None:
             self._sweep = self._swept(problem, ceilings)
 
-    def _clock(self, rung: Rung, launched: bool) -> str:
-        """Whose time a rung takes; `launched`: it launched a kernel."""
-        if rung.language == HOST and not launched and not running.is_gpu_library(rung):
-            return HOST_CLOCK
-        return GPU_CLOCK if self.device.name == "gpu" else CPU_CLOCK
-
-    def _timed(self, plan: Plan, clock: str, ceilings: dict[str, float | None]) -> dict[str, Any]:
+    def _timed(self, name: str, plan: Plan, clock: str, ceilings: dict[str, float | None]) -> dict[str, Any]:
         """The part of a rung's entry that a clock gives."""
 
         def run() -> None:
@@ -314,26 +308,27 @@ class _Bench:
             machine="gpu" if clock == GPU_CLOCK else "cpu",
             restore=(lambda: devices.restore(plan)) if plan.restores else None,
             bytes_moved=plan.bytes_moved or None,
-            **self._patience(),
+            name=name,
+            **self._patience(clock),
         )
+        bandwidth = timed.bandwidth_gb_s if clock != CPU_CLOCK else None
         measured: dict[str, Any] = {
             "timing": timed.to_dict(),
             "clock": clock,
             "bytes_moved": plan.bytes_moved or None,
             "flops": plan.flops or None,
+            "bandwidth_gb_s": bandwidth,
         }
-        if clock != CPU_CLOCK and plan.bytes_moved:
-            measured["bandwidth_gb_s"] = timed.bandwidth_gb_s
-        if clock == GPU_CLOCK and plan.bytes_moved:
+        if clock == GPU_CLOCK and bandwidth:
             for name, ceiling in ceilings.items():
-                measured[f"fraction_of_{name}"] = timed.bandwidth_gb_s / ceiling if ceiling else None
+                measured[f"fraction_of_{name}"] = bandwidth / ceiling if ceiling else None
         return measured
 
-    def _patience(self) -> dict[str, Any]:
+    def _patience(self, clock: str) -> dict[str, Any]:
         """How often to run what is timed."""
-        if self.device.name == "cpu":
+        if clock == CPU_CLOCK:
             return {"repeats": self.repeats or CPU_REPEATS, "warmup": 0, "max_seconds": CPU_SECONDS}
-        return {"repeats": self.repeats} if self.repeats else {}
+        return {"repeats": self.repeats, "max_seconds": GPU_SECONDS if self.device.name == "gpu" else CPU_SECONDS}
 
     # --- the grid's size ---------------------------------------------------------------------------------------------
 
@@ -359,7 +354,7 @@ class _Bench:
                     if failure is not None:
                         row["failure"] = str(failure)
                     elif self.device.name == "gpu":
-                        row |= self._timed(plan, GPU_CLOCK, ceilings)
+                        row |= self._timed(f"{rung.key}, {blocks} blocks", plan, GPU_CLOCK, ceilings)
                 except GpukitError as error:
                     row["failure"] = str(error)
                 rows.append(row)

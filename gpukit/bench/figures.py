@@ -20,18 +20,13 @@ TRACED_BLOCK = 64
 
 
 def draw(result: dict[str, Any], family: Family, folder: Path, say: Callable[[str], None]) -> list[Path]:
-    """Write the figures that a result has the data for into a folder, which is made; their paths.
+    """Write the figures that a result has the data for into a folder; their paths.
 
     ladder.png (bandwidth on a GPU, the family's first counter on the CPU machine), roofline.png and sweep.png (a GPU),
     lanes.png and sectors_*.png (the family's first rung against a later one). What cannot be drawn is left out, and
     `say` is told why.
 
-    Raises GpukitError for a folder that cannot be made or written.
     """
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise GpukitError(f"cannot make the folder {folder}: {error.strerror}.") from None
     made: list[Path] = []
     for name, figure in (("ladder", _ladder), ("roofline", _roofline), ("sweep", _sweep)):
         path = folder / f"{name}.png"
@@ -59,14 +54,14 @@ def _timed(result: dict[str, Any]) -> list[dict[str, Any]]:
         if not entry["bandwidth_gb_s"]:
             continue
         timing, moved = entry["timing"], entry["bytes_moved"]
-        half = timing["spread"] / 2
+        half = timing["spread"] * timing["median_s"] / 2
         rows.append(
             {
                 "name": entry["key"],
                 "language": entry["language"],
                 "bandwidth_gb_s": entry["bandwidth_gb_s"],
-                "low": moved / (timing["median"] + half) / 1e9,
-                "high": moved / max(timing["median"] - half, timing["minimum"] / 2) / 1e9,
+                "low": moved / (timing["median_s"] + half) / 1e9,
+                "high": moved / max(timing["median_s"] - half, timing["minimum_s"] / 2) / 1e9,
                 "produces": entry["produces"],
                 "verdict": _verdict(entry),
                 "flops_per_byte": (entry["flops"] or 0) / moved,
@@ -90,7 +85,7 @@ def _ladder(result: dict[str, Any], path: Path) -> bool:
         if rows:
             plots.ladder(rows, path, ceilings=known, **_facts(result))
         return bool(rows)
-    counter = next(iter(result["family_counters"]), "")
+    counter = next((name for name in result["family_counters"] if name not in log.MORE_IS_BETTER), "")
     shown = counter.replace("_", " ")
     counted = [
         {"name": e["key"], "language": e["language"], shown: e["counters"]["values"][counter]}
@@ -106,12 +101,16 @@ def _ladder(result: dict[str, Any], path: Path) -> bool:
 
 def _roofline(result: dict[str, Any], path: Path) -> bool:
     from gpukit import plots
-    from gpukit.gpus import find_gpu
+    from gpukit.gpus import gpu_called
 
     points = [row for row in _timed(result) if row["flops_per_byte"]]
     if result["device"] != "gpu" or not points:
         return False
-    gpu = find_gpu(result["machine"].get("gpu", "")).to_dict()
+    name = result["machine"].get("gpu", "")
+    known = gpu_called(name)
+    if known is None:
+        raise GpukitError(f"gpukit has no specifications of {name or 'this GPU'}")
+    gpu = known.to_dict()
     gpu |= {f"{name}_gb_s": speed for name, speed in result["ceilings"].items() if speed}
     plots.roofline(points, gpu, path)
     return True

@@ -61,8 +61,8 @@ def detailed(family: Family) -> RenderableType:
     """One family: its whole documentation, then each rung with what it changes and what must come of it."""
     body = family.document.strip().partition("\n")[2].strip()
     parts: list[RenderableType] = [_title(family)]
-    if body:
-        parts += [Text(body), Text()]
+    for paragraph in filter(None, body.split("\n\n")):
+        parts += [Text(paragraph if paragraph.startswith(" ") else " ".join(paragraph.split())), Text()]
     blocks = ", ".join(map(str, family.blocks))
     parts.append(
         Text(

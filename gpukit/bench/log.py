@@ -1,7 +1,8 @@
 """The engineering log, one entry a rung: what was changed, what was hoped for, what came of it, and what to do with it.
 
 On a GPU the clock decides: a rung is kept if it is faster than the one it is compared with by more than the spread of
-both. The CPU machine's times mean nothing for a GPU; there the counters decide, by whether they moved as the rung says.
+both. The CPU machine's times mean nothing for a GPU; there the counters decide: whether they moved as the rung says,
+and whether one of them shows that something costs less.
 """
 
 from __future__ import annotations
@@ -9,11 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpukit.bench.units import counter_name, number, seconds
+from gpukit.bench.running import GPU_CLOCK, HOST_CLOCK
+from gpukit.bench.units import counter_name, number
 from gpukit.registry import Rung
+from gpukit.timing import in_units
 
 KEEP, REVERT, WRONG = "keep", "revert", "wrong"
 Entry = dict[str, Any]
+MORE_IS_BETTER = ("active_lanes_per_instruction", "load_efficiency", "store_efficiency")
 _FELL, _ROSE, _STAYED = "was to fall", "was to rise", "was to stay"
 
 
@@ -64,9 +68,9 @@ def _result(rung: Rung, entry: Entry, below: Entry | None) -> str:
     if new is not None and _comparable(entry, below):
         old = _median(below)
         assert old is not None
-        pieces.append(f"{seconds(old)} -> {seconds(new)} ({old / new:.2f}x)")
+        pieces.append(f"{in_units(old)} -> {in_units(new)} ({old / new:.2f}x)")
     elif new is not None and _is_real(entry):
-        pieces.append(seconds(new))
+        pieces.append(in_units(new))
     stayed = []
     for name, was_to, before, after, came in moves(rung, entry, below):
         if before == after:
@@ -107,13 +111,13 @@ def _what_happened(below: Entry) -> str:
 def _by_the_clock(entry: Entry, below: Entry) -> tuple[str, str]:
     new, old = _median(entry), _median(below)
     assert new is not None and old is not None
-    noise = entry["timing"]["spread"] + below["timing"]["spread"]
+    noise = sum(timed["spread"] * timed["median_s"] for timed in (entry["timing"], below["timing"]))
     gain = old - new
     if gain > noise:
-        return KEEP, f"faster by {seconds(gain)}, more than the spread of both ({seconds(noise)})"
+        return KEEP, f"faster by {in_units(gain)}, more than the spread of both ({in_units(noise)})"
     if -gain > noise:
-        return REVERT, f"slower by {seconds(-gain)}"
-    return REVERT, f"no faster: {seconds(abs(gain))} apart, within the spread of both ({seconds(noise)})"
+        return REVERT, f"slower by {in_units(-gain)}"
+    return REVERT, f"no faster: {in_units(abs(gain))} apart, within the spread of both ({in_units(noise)})"
 
 
 def _by_the_counters(rung: Rung, entry: Entry, below: Entry) -> tuple[str | None, str]:
@@ -123,11 +127,18 @@ def _by_the_counters(rung: Rung, entry: Entry, below: Entry) -> tuple[str | None
     missed = [f"{counter_name(name)} {was_to}" for name, was_to, *_, came in seen if not came]
     if missed:
         return REVERT, f"counters only: {', '.join(missed)}, and did not"
-    return KEEP, "counters only, which moved as expected"
+    if not any(is_gain(name, old, new) for name, _, old, new, _ in seen):
+        return REVERT, "counters only: they moved as expected, and nothing costs less"
+    return KEEP, "counters only: they moved as expected"
+
+
+def is_gain(counter: str, before: float, after: float) -> bool:
+    """Whether a counter moved to where less is done for the same answer."""
+    return after > before if counter in MORE_IS_BETTER else after < before
 
 
 def _speed_up(entry: Entry, below: Entry | None) -> float | None:
-    """Time of the rung it is compared with over its own; None where different clocks, or the CPU machine's, took them."""
+    """Time of the rung it is compared with over its own; None where the clocks differ or are the CPU machine's."""
     new, old = _median(entry), _median(below)
     return old / new if new and old and _comparable(entry, below) else None
 
@@ -138,11 +149,11 @@ def _comparable(entry: Entry, below: Entry | None) -> bool:
 
 
 def _is_real(entry: Entry) -> bool:
-    return entry["clock"] in ("GPU events", "host")
+    return entry["clock"] in (GPU_CLOCK, HOST_CLOCK)
 
 
 def _median(entry: Entry | None) -> float | None:
-    return entry["timing"]["median"] if entry and entry["timing"] else None
+    return entry["timing"]["median_s"] if entry and entry["timing"] else None
 
 
 def _values(entry: Entry | None) -> dict[str, float] | None:

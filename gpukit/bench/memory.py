@@ -16,7 +16,7 @@ from gpukit.errors import GpukitError
 from gpukit.registry import Family, Plan, Problem, Rung
 
 # Sizes at which the arrays of a problem are weighed; how they grow from one to the other tells the rest.
-SMALL, DOUBLE = 512, 1024
+SMALL, DOUBLE = 256, 512
 
 
 def refuse_too_large(family: Family, rungs: Sequence[Rung], n: int, block: int, device: Device) -> None:
@@ -35,29 +35,33 @@ def refuse_too_large(family: Family, rungs: Sequence[Rung], n: int, block: int, 
 
 def bytes_needed(family: Family, rungs: Sequence[Rung], n: int, block: int) -> int:
     """Bytes of the arrays of a problem of size n: those of the problem, a copy of them against which the inputs are
-    checked, and those of the most demanding plan. Made out from two small problems."""
-    small, double = (_weighed(family, rungs, size, block) for size in (SMALL, DOUBLE))
-    if not small or not double:
+    checked, and those of the most demanding plan. Made out from two small problems; 0 where the family has none."""
+    small, double = (_problem(family, size) for size in (SMALL, DOUBLE))
+    if small is None or double is None or not _bytes(small.arrays.values()):
         return 0
-    power = max(0.0, math.log2(double / small))
-    exponent = math.log2(double) + power * math.log2(n / DOUBLE)
-    return int(min(2.0**exponent, 2.0**1000))
+    inputs = _bytes(double.arrays.values())
+    power = math.log2(inputs / _bytes(small.arrays.values()))
+    exponent = math.log2(2 * inputs + _of_plans(double, rungs, block)) + power * math.log2(n / DOUBLE)
+    return int(2.0 ** min(exponent, 1000.0))
 
 
-def _weighed(family: Family, rungs: Sequence[Rung], n: int, block: int) -> int:
-    """Bytes of the arrays at a size that any computer has room for; 0 where the family cannot do it."""
-    cpu = CpuMachine()
+def _problem(family: Family, n: int) -> Problem | None:
+    """A problem that any computer has room for; None where the family cannot do that size."""
     try:
-        problem = family.problem(n, family.kinds[-1], np.random.default_rng(0), cpu)
+        return family.problem(n, family.kinds[-1], np.random.default_rng(0), CpuMachine())
     except GpukitError:
-        return 0
+        return None
+
+
+def _of_plans(problem: Problem, rungs: Sequence[Rung], block: int) -> int:
+    """Bytes that the most demanding plan allocates besides the problem."""
     inputs = _bytes(problem.arrays.values())
-    most = 0
+    found = []
     for rung in rungs:
         # What cannot be planned here (another block, a library that wants a GPU) is not weighed.
         with suppress(GpukitError, ImportError, AttributeError, TypeError):
-            most = max(most, _bytes(_arrays(problem, rung.plan(problem, block, cpu))) - inputs)
-    return 2 * inputs + (most or inputs)
+            found.append(_bytes(_arrays(problem, rung.plan(problem, block, CpuMachine()))) - inputs)
+    return max(found, default=inputs)
 
 
 def _arrays(problem: Problem, plan: Plan) -> Iterator[Any]:

@@ -1,4 +1,4 @@
-"""Where a rung runs, and why not elsewhere."""
+"""Where a rung runs and whose time it takes, and why it does not run elsewhere."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import importlib.util
 from typing import Any, NamedTuple
 
 from gpukit.devices import Device
-from gpukit.registry import CPP, Launch, Rung
+from gpukit.registry import CPP, HOST, Launch, Plan, Rung
 
+CPU_CLOCK, GPU_CLOCK, HOST_CLOCK = "the CPU machine's, not a GPU's", "GPU events", "host"
 _ON_A_GPU = {"cupy", "cupyx", "torch"}
 
 
@@ -40,6 +41,14 @@ def why_not(rung: Rung, device: Device) -> Why:
 def is_gpu_library(rung: Rung) -> bool:
     """Whether what the host does for a rung is work of the GPU (CuPy, PyTorch, copies), and not of the processor."""
     return rung.machines == ("gpu",) or bool(_ON_A_GPU & set(rung.needs))
+
+
+def clock(rung: Rung, plan: Plan, device: Device, launched: bool) -> str:
+    """Whose time a rung takes. `launched`: a run of the plan launched a kernel."""
+    on_host = rung.language == HOST and not launched and not is_gpu_library(rung)
+    if on_host or (device.name == "gpu" and plan.clock == "host"):
+        return HOST_CLOCK
+    return GPU_CLOCK if device.name == "gpu" else CPU_CLOCK
 
 
 class Watched:

@@ -11,8 +11,10 @@ from rich.table import Table
 from rich.text import Text
 
 from gpukit.bench import log
-from gpukit.bench.units import first_sentence, number, seconds
+from gpukit.bench.running import CPU_CLOCK, HOST_CLOCK
+from gpukit.bench.units import first_sentence, number
 from gpukit.report.layout import compact
+from gpukit.timing import in_units
 
 Entry = dict[str, Any]
 Column = tuple[str, Callable[[Entry], Text | str]]
@@ -122,8 +124,8 @@ def _time(entry: Entry) -> str:
     """The median; with "host" where it is the host's clock that took it."""
     if not entry["timing"]:
         return "-"
-    shown = seconds(entry["timing"]["median"])
-    return shown + ("*" if entry["clock"] == "host" else "")
+    shown = in_units(entry["timing"]["median_s"])
+    return shown + ("*" if entry["clock"] == HOST_CLOCK else "")
 
 
 def _bandwidth(entry: Entry) -> str:
@@ -152,10 +154,10 @@ def _counter(name: str, form: Callable[[float], str]) -> Callable[[Entry], str]:
 
 def _check(entry: Entry) -> Text:
     """The verdict, and over how many cases; for a rung that did not run, why not."""
-    status = entry["status"]
+    status: str = entry["status"]
     if status == "not run":
         return Text(entry["short_reason"], STATUS_STYLES[status])
-    words = {"right": f"right ({entry['check']['cases']})", "race": "race"}.get(status, status)
+    words = f"right ({entry['check']['cases']})" if status == "right" else status
     return Text(words, STATUS_STYLES.get(status, ""))
 
 
@@ -177,11 +179,11 @@ def _remarks(result: dict[str, Any]) -> list[Text]:
         found.append(Text(f"Counters: the CPU machine's, one run, {size}; {which}."))
     if any(entry["check"]["cases"] for entry in entries):
         found.append(Text("Checked: as many cases as stand in brackets, of inputs, lengths and block sizes."))
-    if any(entry["clock"] == "host" for entry in entries):
-        found.append(Text("* the host's clock, on this computer's processor."))
+    if any(entry["clock"] == HOST_CLOCK for entry in entries):
+        found.append(Text("* by the host's clock."))
     for entry in entries:
-        for remark in (entry["timing"] or {}).get("remarks", ()):
-            found.append(Text(f"{entry['key']}: {remark}"))
+        if entry["clock"] != CPU_CLOCK:  # nothing is concluded from the CPU machine's
+            found += [Text(f"{entry['key']}: {remark}") for remark in (entry["timing"] or {}).get("remarks", ())]
     for status, word in (("race", "is a race"), ("WRONG", "is WRONG")):
         for entry in entries:
             if entry["status"] == status:
@@ -217,8 +219,8 @@ def _log_line(entry: Entry) -> Text:
     decision = made["decision"]
     text.append("\n-> ", "dim").append(decision or "no decision", DECISION_STYLES.get(decision, ""))
     if entry["status"] not in ("race", "WRONG"):
-        return text.append(f": {made['why']}")
-    return text.append(": it is a race" if entry["status"] == "race" else "")  # the reason stands under the table
+        return text.append(f" ({made['why']})")
+    return text.append(" (a race)" if entry["status"] == "race" else "")  # the reason stands under the table
 
 
 # --- the grid's size -------------------------------------------------------------------------------------------------
@@ -262,7 +264,8 @@ def show_recorded(made: dict[str, Any] | None, family: str, console: Console) ->
         )
         return
     about = made["machine"]
-    head = f"Recorded, not measured here: {about.get('gpu', 'an NVIDIA GPU')}, {about['date']} (data/results/{made['file']})"
+    gpu = about.get("gpu", "an NVIDIA GPU")
+    head = f"Recorded, not measured here: {gpu}, {about['date']} (data/results/{made['file']})"
     console.print(Text(head, "bold"), highlight=False)
     console.print(f"{made['n']:,} {made['size']}, {made['block']} threads a block", highlight=False)
     columns: list[Column] = [("", _version), ("rung", _rung), ("time", _time), ("GB/s", _bandwidth)]

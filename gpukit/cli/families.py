@@ -137,8 +137,8 @@ def _bench_family(
 
     if out is not None:
         output.refuse_unwritable(out)
-    if plot is not None and plot.exists() and not plot.is_dir():
-        raise GpukitError(f"cannot draw into {plot}: it is a file; name a folder.")
+    if plot is not None:
+        output.make_folder(plot)
     device = devices.device(machine)
     with step_progress(f"bench {family.name}") as say:
         result = measuring.measure(
@@ -227,6 +227,12 @@ def _list_families(families: list[Family], as_json: bool, details: bool) -> None
         if place:
             console.print()
         console.print(listing.detailed(family) if details else listing.brief(family), highlight=False)
+    if not details:
+        console.print(
+            "\ngpukit list FAMILY says more; gpukit bench FAMILY checks and measures all of its rungs; gpukit profile "
+            "and gpukit check take one: FAMILY.RUNG.",
+            highlight=False,
+        )
 
 
 def _list_files(paths: list[Path], as_json: bool) -> None:

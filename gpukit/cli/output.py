@@ -67,6 +67,16 @@ def refuse_unwritable(file: Path) -> None:
         raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder for files to come, and those above it. Raises GpukitError where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise GpukitError(f"cannot write into {folder}: it is a file; name a folder.") from None
+    except OSError as error:
+        raise GpukitError(f"cannot make the folder {folder}: {error.strerror}.") from None
+
+
 def write_at_once(file: Path, text: str) -> None:
     """Write a file whole or not at all: whoever stops the program in between keeps the file as it was."""
     unfinished = _unfinished(file)
