@@ -56,7 +56,8 @@ def compare(name, level):
     for launch, counters in counted(name, level).items():
         entry = LAUNCHES[launch]
         own = entry.get(level, {"counts": {}})["counts"]
-        hardware = dict.fromkeys(counters, 0) | entry["counters"]
+        read = dict.fromkeys(counters, 0) | entry["counters"]
+        hardware = families_probe().without(read, entry.get("stray_conflicts", {}))
         assert all(own[counter] != hardware[counter] for counter in own)
         assert counters == hardware | own, launch
 
@@ -85,13 +86,31 @@ def test_enough_was_read_and_agrees():
     assert not RECORD["wrong"]
 
 
-def test_what_differs_is_named_and_is_never_a_request_or_a_sector_at_the_compiled_level():
+# At the compiled level nothing but these differs: what depends on the order of atomics or on time.
+DEPENDS_ON_TIME = {
+    "reduction.finish_grid_sync",
+    "reduction.cpp:finish_grid_sync",
+    "warp_compaction.atomic_each",
+    "warp_compaction.ballot",
+    "warp_compaction.cpp:ballot",
+}
+
+
+def test_what_differs_is_named():
+    assert {launch for launch, entry in LAUNCHES.items() if "compiled" in entry} <= DEPENDS_ON_TIME
     for launch, entry in LAUNCHES.items():
         for level in ("source", "compiled"):
-            if level in entry:
-                assert len(entry[level]["reason"]) > 20, launch
-        strays = entry.get("compiled", {"counts": {}})["counts"]
-        assert all(counter.endswith("bank_conflicts") for counter in strays), launch
+            assert level not in entry or len(entry[level]["reason"]) > 20, launch
+
+
+def test_stray_bank_conflicts_are_few_and_vary():
+    strays = {launch: entry for launch, entry in LAUNCHES.items() if "stray_conflicts" in entry}
+    for entry in strays.values():
+        for kind, count in entry["stray_conflicts"].items():
+            assert 0 < count <= families_probe().STRAY * entry["counters"][f"{kind}_wavefronts"]
+    twice = [entry for entry in strays.values() if "stray_conflicts_again" in entry]
+    varied = [entry for entry in twice if entry["stray_conflicts"] != entry["stray_conflicts_again"]]
+    assert len(twice) > 10 and len(varied) > len(twice) / 2
 
 
 def test_the_record_says_where_it_is_from():
