@@ -87,7 +87,8 @@ def check_case(rung: Rung, problem: Problem, block: int, device: Device) -> Fail
 
 def _same_bytes(array: Array, before: Array) -> bool:
     """Whether an array holds the same bits; NaN is equal to itself that way."""
-    return bool((array.reshape(-1).view(np.uint8) == before.reshape(-1).view(np.uint8)).all())
+    word = next(word for word in (np.uint64, np.uint32, np.uint8) if array.nbytes % np.dtype(word).itemsize == 0)
+    return bool((array.reshape(-1).view(word) == before.reshape(-1).view(word)).all())
 
 
 def answer_of(plan: Plan, device: Device) -> np.ndarray:

@@ -60,6 +60,18 @@ def hurried(x, y):
 
 
 @cuda.jit
+def divided(x, y):
+    """A barrier in each branch, where one for all threads has to be."""
+    i = cuda.grid(1)
+    if i % 2 == 0:
+        cuda.syncthreads()
+    else:
+        cuda.syncthreads()
+    if i < x.size:
+        y[i] = x[i ^ 1] if i ^ 1 < x.size else x[i]
+
+
+@cuda.jit
 def endless(x, y):
     """A loop that ends for no thread."""
     i = cuda.grid(1)
@@ -260,6 +272,13 @@ def test_a_hazard_that_a_rung_is_there_to_show_is_a_race_with_a_right_answer(swa
     assert entry["log"]["decision"] == "revert"
     assert "a race, although the answer is right here: race_shared" in entry["log"]["why"]
     assert "hurried is a race: race_shared" in shown(result)
+
+
+def test_another_hazard_is_not_called_a_race(swaps):
+    swaps.kernel(plan, hazard="barrier_divergence", produces="pairs")(divided)
+    entry = rows(bench.measure(swaps, CpuMachine()))["divided"]
+    assert entry["status"] == "hazard"
+    assert "barrier_divergence" in entry["reason"] and "a hazard, although" in entry["log"]["why"]
 
 
 def test_an_error_in_one_rung_leaves_the_others(swaps, monkeypatch):
@@ -481,6 +500,12 @@ def test_counters_decide_on_the_cpu_machine(swaps):
     assert found["hopeful"]["why"] == "counters only: barriers was to fall, and did not"
     assert found["worse"]["decision"] == "revert" and "nothing costs less" in found["worse"]["why"]
     assert found["twice"]["decision"] is None
+
+
+def test_rungs_that_leave_different_things_are_not_compared_silently(swaps):
+    swaps.kernel(plan, against="once", falls=("barriers",), name="half", produces="half of the pairs")(once)
+    found = rows(bench.measure(swaps, CpuMachine()))["half"]["log"]["result"]
+    assert found == "unchanged: barriers (was to fall); it leaves half of the pairs, once pairs"
 
 
 def test_more_lanes_at_work_are_a_gain():

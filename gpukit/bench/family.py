@@ -17,14 +17,13 @@ import numpy as np
 
 from gpukit import checking, devices, provenance, timing
 from gpukit.bench import counting, log, memory, recorded, running
-from gpukit.bench.running import CPU_CLOCK, GPU_CLOCK, HOST_CLOCK
+from gpukit.bench.running import CPU_CLOCK, GPU_CLOCK, HAZARD, HOST_CLOCK, NOT_RUN, RACE, RIGHT, WRONG
 from gpukit.devices import CpuMachine, Device
 from gpukit.errors import GpukitError
 from gpukit.gpus import MAX_THREADS_PER_BLOCK
 from gpukit.registry import HOST, Family, Plan, Problem, Rung, find_rung
 
 FORMAT = 1
-RIGHT, RACE, WRONG, NOT_RUN = "right", "race", "WRONG", "not run"
 # On the CPU machine a length beyond this is checked with one block size; on a GPU with all of them.
 LONG = 1 << 16
 CPU_REPEATS, CPU_SECONDS, GPU_SECONDS = 3, 1.0, 3.0
@@ -181,7 +180,7 @@ class _Bench:
 
     def _alive(self) -> list[Rung]:
         """The rungs that nothing is known against yet."""
-        return [rung for rung in self.rungs if self.entries[rung.key]["status"] in (RIGHT, RACE)]
+        return [rung for rung in self.rungs if self.entries[rung.key]["status"] in (RIGHT, RACE, HAZARD)]
 
     def _each(self, what: str) -> Iterator[Rung]:
         """The rungs that are still right, one after the other, with a step of progress for each."""
@@ -243,13 +242,14 @@ class _Bench:
             return None
 
     def _judge_hazards(self, rung: Rung, hazards: list[dict[str, Any]]) -> None:
-        """A hazard that a rung is there to show makes it a race; any other makes it wrong."""
+        """A hazard that a rung is there to show is said; any other makes it wrong."""
         for hazard in hazards:
             if hazard["kind"] != rung.hazard:
                 self._wrong(rung, f"{_told(hazard)} (a hazard that it does not declare)")
         entry = self.entries[rung.key]
         if hazards and entry["status"] == RIGHT:
-            entry.update(status=RACE, reason=_told(hazards[0]))
+            is_race = hazards[0]["kind"].startswith("race")
+            entry.update(status=RACE if is_race else HAZARD, reason=_told(hazards[0]))
 
     def _judge(self, rung: Rung, failure: checking.Failure | None) -> None:
         self.entries[rung.key]["check"]["cases"] += 1

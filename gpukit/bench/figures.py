@@ -10,6 +10,7 @@ import numpy as np
 
 from gpukit import devices
 from gpukit.bench import log, running
+from gpukit.bench.running import HAZARD, RACE, RIGHT
 from gpukit.devices import CpuMachine
 from gpukit.errors import GpukitError
 from gpukit.registry import HOST, Family, Rung
@@ -73,7 +74,9 @@ def _timed(result: dict[str, Any]) -> list[dict[str, Any]]:
 
 def _verdict(entry: dict[str, Any]) -> str:
     decision = entry["log"]["decision"]
-    return "race" if entry["status"] == "race" else decision if decision in (log.KEEP, log.REVERT) else ""
+    return (
+        entry["status"] if entry["status"] in (RACE, HAZARD) else decision if decision in (log.KEEP, log.REVERT) else ""
+    )
 
 
 def _ladder(result: dict[str, Any], path: Path) -> bool:
@@ -156,7 +159,7 @@ def _of_traces(result: dict[str, Any], family: Family, folder: Path, say: Callab
 
 def _pair(result: dict[str, Any], family: Family) -> list[Rung]:
     """The first kernel of the family in Python, and the last of the steps that build on it one by one."""
-    sound = {entry["key"] for entry in result["rungs"] if entry["status"] in ("right", "race")}
+    sound = {entry["key"] for entry in result["rungs"] if entry["status"] in (RIGHT, RACE, HAZARD)}
     cpu = CpuMachine()
     rungs = [
         rung

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpukit.bench.running import GPU_CLOCK, HOST_CLOCK
+from gpukit.bench import running
+from gpukit.bench.running import GPU_CLOCK, HAZARD, HOST_CLOCK, NOT_RUN, RACE
 from gpukit.bench.units import counter_name, number
 from gpukit.registry import Rung
 from gpukit.timing import in_units
@@ -79,7 +80,10 @@ def _result(rung: Rung, entry: Entry, below: Entry | None) -> str:
             change = f"{counter_name(name)} {number(before)} -> {number(after)}"
             pieces.append(change + ("" if came else f" ({was_to})"))
     unchanged = f"unchanged: {', '.join(stayed)}" if stayed else ""
-    return "; ".join(part for part in (", ".join(pieces), unchanged) if part)
+    # Who leaves more to do is not to be compared by the clock alone.
+    unlike = below is not None and entry["produces"] != below["produces"]
+    leaves = f"it leaves {entry['produces']}, {below['key']} {below['produces']}" if below and unlike else ""
+    return "; ".join(part for part in (", ".join(pieces), unchanged, leaves) if part)
 
 
 # --- what to do with it ----------------------------------------------------------------------------------------------
@@ -87,15 +91,15 @@ def _result(rung: Rung, entry: Entry, below: Entry | None) -> str:
 
 def _decide(rung: Rung, entry: Entry, below: Entry | None, device: str) -> tuple[str | None, str]:
     status = entry["status"]
-    if status == "not run":
+    if status == NOT_RUN:
         return None, f"not run: {entry['reason']}"
-    if status == "WRONG":
+    if status == running.WRONG:
         return WRONG, entry["reason"]
-    if status == "race":
-        return REVERT, f"a race, although the answer is right here: {entry['reason']}"
+    if status in (RACE, HAZARD):
+        return REVERT, f"a {status}, although the answer is right here: {entry['reason']}"
     if below is None:
         return None, "compared with no other: where a ladder starts, or what others are measured by"
-    if below["status"] in ("not run", "WRONG"):
+    if below["status"] in (NOT_RUN, running.WRONG):
         return None, f"{below['key']}, which it is compared with, {_what_happened(below)}"
     if _comparable(entry, below):
         return _by_the_clock(entry, below)
@@ -105,7 +109,7 @@ def _decide(rung: Rung, entry: Entry, below: Entry | None, device: str) -> tuple
 
 
 def _what_happened(below: Entry) -> str:
-    return "is wrong" if below["status"] == "WRONG" else "was not run"
+    return "is wrong" if below["status"] == running.WRONG else "was not run"
 
 
 def _by_the_clock(entry: Entry, below: Entry) -> tuple[str, str]:

@@ -8,7 +8,10 @@ from typing import Any, NamedTuple
 from gpukit.devices import Device
 from gpukit.registry import CPP, HOST, Launch, Plan, Rung
 
+# What a rung is: a race or another hazard is one that it is there to show, while its answer is right all the same.
+RIGHT, RACE, HAZARD, WRONG, NOT_RUN = "right", "race", "hazard", "WRONG", "not run"
 CPU_CLOCK, GPU_CLOCK, HOST_CLOCK = "the CPU machine's, not a GPU's", "GPU events", "host"
+_PACKAGES = {"cupy": "cupy-cuda13x", "cupyx": "cupy-cuda13x"}  # where they are not called like the module
 _ON_A_GPU = {"cupy", "cupyx", "torch"}
 
 
@@ -27,8 +30,9 @@ def why_not(rung: Rung, device: Device) -> Why:
         return Why("runs on the CPU machine only", "CPU machine only")
     absent = [module for module in rung.needs if not _found(module)]
     if absent:
+        packages = " ".join(_PACKAGES.get(module, module) for module in absent)
         named = ", ".join(absent)
-        return Why(f"needs {named}: python -m pip install {' '.join(absent)}", f"needs {named}")
+        return Why(f"needs {named}: python -m pip install {packages}", f"needs {named}")
     if rung.language == CPP and device.name == "cpu":
         from gpukit.compilers import toolkit
 

@@ -11,14 +11,19 @@ from rich.table import Table
 from rich.text import Text
 
 from gpukit.bench import log
-from gpukit.bench.running import CPU_CLOCK, HOST_CLOCK
+from gpukit.bench.running import CPU_CLOCK, HAZARD, HOST_CLOCK, NOT_RUN, RACE, RIGHT, WRONG
 from gpukit.bench.units import first_sentence, number
 from gpukit.report.layout import compact
 from gpukit.timing import in_units
 
 Entry = dict[str, Any]
 Column = tuple[str, Callable[[Entry], Text | str]]
-STATUS_STYLES = {"WRONG": "bold white on red", "race": "black on bright_yellow", "not run": "dim"}
+STATUS_STYLES = {
+    "WRONG": "bold white on red",
+    "race": "black on bright_yellow",
+    "hazard": "black on bright_yellow",
+    "not run": "dim",
+}
 DECISION_STYLES = {log.KEEP: "bold green", log.REVERT: "bold yellow", log.WRONG: "bold red"}
 TEXTS = ("rung", "language", "check")  # everything else is a number
 SHORT_WORDS = {"synchronisations": "syncs", "instructions": "instr.", "instruction": "instr.", "efficiency": "effic."}
@@ -36,7 +41,7 @@ def show(result: dict[str, Any], console: Console) -> None:
     if result["sweep"] and result["sweep"]["rows"]:
         console.print()
         console.print(_sweep(result), highlight=False)
-    entries = [entry for entry in result["rungs"] if entry["versus"] and entry["status"] != "not run"]
+    entries = [entry for entry in result["rungs"] if entry["versus"] and entry["status"] != NOT_RUN]
     if entries:
         console.print()
         console.print(_log(entries), highlight=False)
@@ -155,9 +160,9 @@ def _counter(name: str, form: Callable[[float], str]) -> Callable[[Entry], str]:
 def _check(entry: Entry) -> Text:
     """The verdict, and over how many cases; for a rung that did not run, why not."""
     status: str = entry["status"]
-    if status == "not run":
+    if status == NOT_RUN:
         return Text(entry["short_reason"], STATUS_STYLES[status])
-    words = f"right ({entry['check']['cases']})" if status == "right" else status
+    words = f"right ({entry['check']['cases']})" if status == RIGHT else status
     return Text(words, STATUS_STYLES.get(status, ""))
 
 
@@ -184,14 +189,14 @@ def _remarks(result: dict[str, Any]) -> list[Text]:
     for entry in entries:
         if entry["clock"] != CPU_CLOCK:  # nothing is concluded from the CPU machine's
             found += [Text(f"{entry['key']}: {remark}") for remark in (entry["timing"] or {}).get("remarks", ())]
-    for status, word in (("race", "is a race"), ("WRONG", "is WRONG")):
+    for status, word in ((RACE, "is a race"), (HAZARD, "is a hazard"), (WRONG, "is WRONG")):
         for entry in entries:
             if entry["status"] == status:
                 head = (f"{entry['key']} {word}", STATUS_STYLES[status])
                 found.append(Text.assemble(head, f": {entry['reason']}"))
     reasons: dict[str, list[str]] = {}
     for entry in entries:
-        if entry["status"] == "not run":
+        if entry["status"] == NOT_RUN:
             reasons.setdefault(entry["reason"], []).append(entry["key"])
     found += [Text(f"Not run here: {', '.join(keys)}: {reason}.") for reason, keys in reasons.items()]
     return found
@@ -218,9 +223,11 @@ def _log_line(entry: Entry) -> Text:
         text.append("\n-> found: ", "dim").append(made["result"])
     decision = made["decision"]
     text.append("\n-> ", "dim").append(decision or "no decision", DECISION_STYLES.get(decision, ""))
-    if entry["status"] not in ("race", "WRONG"):
+    if entry["status"] == RIGHT:
         return text.append(f" ({made['why']})")
-    return text.append(" (a race)" if entry["status"] == "race" else "")  # the reason stands under the table
+    return text.append(
+        f" (a {entry['status']})" if entry["status"] in (RACE, HAZARD) else ""
+    )  # the reason stands under the table
 
 
 # --- the grid's size -------------------------------------------------------------------------------------------------
