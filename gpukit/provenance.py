@@ -154,7 +154,12 @@ def _smi_facts(address: str) -> dict[str, Any]:
 
 
 def _commit() -> str | None:
-    """`git describe` of the checkout that this package is in; None where it was installed, or git is absent."""
+    """`git describe` of the checkout that this package is in; None where it was installed, or git is absent.
+
+    For a copy of a checkout without its history the environment variable GPUKIT_COMMIT says it.
+    """
+    if given := os.environ.get("GPUKIT_COMMIT"):
+        return given
     git = ["git", "-C", str(CHECKOUT)]
     top = run_program([*git, "rev-parse", "--show-toplevel"])
     if not top or Path(top.strip()).resolve() != CHECKOUT:

@@ -70,8 +70,9 @@ class Plan:
     restores: pairs (array, original or number): set before each run, because a run destroys the array or needs it that
         way. Not part of what is timed.
     bytes_moved: bytes of global memory that the rung must read and write at least; flops: its arithmetic operations.
-    clock: what times a run on a GPU. "device": events before and after. "host": the host's clock, until the device is
-        synchronized, for a run that is more than what one stream of the device does: copies, several streams.
+    clock: what times a run on a GPU; "" leaves it to the rung. "device": events before and after. "host": the host's
+        clock, until the device is synchronized, for a run that is more than what one stream of the device does: copies,
+        several streams.
     """
 
     answer: Callable[[], np.ndarray]
@@ -81,7 +82,7 @@ class Plan:
     restores: tuple[tuple[Array, Any], ...] = ()
     bytes_moved: int = 0
     flops: int = 0
-    clock: str = "device"
+    clock: str = ""
 
 
 PlanOf = Callable[[Any, Problem, int, "Device"], Plan]  # kernel, problem, threads per block, device

@@ -1,5 +1,6 @@
 """`gpukit bench FAMILY` as data: what is right is timed, what is wrong is not, and what is concluded from it."""
 
+import dataclasses
 import io
 import itertools
 import json
@@ -449,6 +450,21 @@ def test_a_race_is_reverted_however_fast(swaps, on_gpu):
     swaps.kernel(plan, against="once", rises=("shared_load_requests",), hazard="race_shared", produces="pairs")(hurried)
     made = rows(on_gpu(swaps, {"twice": [9e-6], "once": [8e-6], "hurried": [1e-6]}))["hurried"]
     assert (made["status"], made["log"]["decision"]) == ("race", "revert")
+
+
+def test_what_a_race_does_to_the_answer_on_a_gpu_is_shown_and_not_timed(swaps, on_gpu, monkeypatch):
+    def raced(kernel, problem, block, device):
+        made = plan(kernel, problem, block, device)
+        lost = lambda: made.answer() + (device.name == "gpu")  # noqa: E731  # on a GPU the other thread was faster
+        return dataclasses.replace(made, answer=lost)
+
+    swaps.kernel(raced, against="once", rises=("shared_load_requests",), hazard="race_shared", produces="x")(hurried)
+    result = on_gpu(swaps, {"twice": [9e-6], "once": [8e-6], "hurried": [1e-6]})
+    made = rows(result)["hurried"]
+    assert (made["status"], made["log"]["decision"], made["timing"]) == ("race", "revert", None)
+    assert "and the answer is wrong" in made["log"]["why"]
+    text = " ".join(shown(result).split())
+    assert "race, WRONG" in text and "It shows: hurried is wrong here: n = " in text
 
 
 def test_different_clocks_are_not_compared(swaps, on_gpu):

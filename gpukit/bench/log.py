@@ -96,7 +96,8 @@ def _decide(rung: Rung, entry: Entry, below: Entry | None, device: str) -> tuple
     if status == running.WRONG:
         return WRONG, entry["reason"]
     if status in (RACE, HAZARD):
-        return REVERT, f"a {status}, although the answer is right here: {entry['reason']}"
+        answer = "and the answer is wrong" if "wrong_for_its_hazard" in entry else "although the answer is right here"
+        return REVERT, f"a {status}, {answer}: {entry['reason']}"
     if below is None:
         return None, "compared with no other: where a ladder starts, or what others are measured by"
     if below["status"] in (NOT_RUN, running.WRONG):

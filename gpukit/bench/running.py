@@ -50,9 +50,9 @@ def is_gpu_library(rung: Rung) -> bool:
 def clock(rung: Rung, plan: Plan, device: Device, launched: bool) -> str:
     """Whose time a rung takes. `launched`: a run of the plan launched a kernel."""
     on_host = rung.language == HOST and not launched and not is_gpu_library(rung)
-    if on_host or (device.name == "gpu" and plan.clock == "host"):
-        return HOST_CLOCK
-    return GPU_CLOCK if device.name == "gpu" else CPU_CLOCK
+    if device.name == "gpu":
+        return {"host": HOST_CLOCK, "device": GPU_CLOCK}.get(plan.clock, HOST_CLOCK if on_host else GPU_CLOCK)
+    return HOST_CLOCK if on_host else CPU_CLOCK
 
 
 class Watched:

@@ -163,6 +163,7 @@ def _check(entry: Entry) -> Text:
     if status == NOT_RUN:
         return Text(entry["short_reason"], STATUS_STYLES[status])
     words = f"right ({entry['check']['cases']})" if status == RIGHT else status
+    words += ", WRONG" if "wrong_for_its_hazard" in entry else ""
     return Text(words, STATUS_STYLES.get(status, ""))
 
 
@@ -194,6 +195,8 @@ def _remarks(result: dict[str, Any]) -> list[Text]:
             if entry["status"] == status:
                 head = (f"{entry['key']} {word}", STATUS_STYLES[status])
                 found.append(Text.assemble(head, f": {entry['reason']}"))
+                if "wrong_for_its_hazard" in entry:
+                    found.append(Text(f"It shows: {entry['key']} is wrong here: {entry['wrong_for_its_hazard']}"))
     reasons: dict[str, list[str]] = {}
     for entry in entries:
         if entry["status"] == NOT_RUN:

@@ -179,7 +179,9 @@ def _typed() -> str:
         if value is None or value == option.default or value == () or value is False:
             continue
         for one in value if isinstance(value, tuple) else (value,):
-            words += [option.opts[0]] if one is True else [option.opts[0], str(one)]
+            # Where a file was written says nothing to a reader of the record, its name does.
+            word = Path(one).name if isinstance(option.type, click.Path) else str(one)
+            words += [option.opts[0]] if one is True else [option.opts[0], word]
     return shlex.join(words)
 
 

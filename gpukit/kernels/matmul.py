@@ -267,6 +267,7 @@ def by_library(function: Any, problem: Problem, block: int, device: Device) -> P
         outputs=(c,),
         bytes_moved=a.nbytes + b.nbytes + c.nbytes,
         flops=2 * a.size * b.shape[1],
+        clock="device",
     )
 
 

@@ -273,6 +273,7 @@ def by_library(function: Any, problem: Problem, block: int, device: Device) -> P
         call=lambda: function(x, y),
         outputs=(y,),
         bytes_moved=x.nbytes + y.nbytes,
+        clock="device",
     )
 
 

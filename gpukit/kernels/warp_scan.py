@@ -182,6 +182,7 @@ def _library(function: Any, problem: Problem, block: int, device: Device) -> Pla
         outputs=(y,),
         bytes_moved=8 * problem.n,
         flops=problem.n,
+        clock="device",
     )
 
 
