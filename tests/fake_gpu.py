@@ -3,7 +3,9 @@ as `gpukit.gpu` uses them. Kernels run on the CPU machine, on the arrays that th
 
 from __future__ import annotations
 
+import math
 import types as python_types
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -80,6 +82,7 @@ class FakeCupy(python_types.ModuleType):
         self.launched: list[Launched] = []
         self.modules: list[Any] = []
         self.limit = 1 << 30
+        self.resident_blocks = 264
         self.fails: Exception | None = None
         self.stream = 0
         self.variables: dict[str, np.ndarray] = {}
@@ -163,6 +166,9 @@ class FakeCupy(python_types.ModuleType):
 
             def __call__(self, grid: tuple, block: tuple, args: tuple, *, shared_mem: int = 0) -> None:
                 assert shared_mem <= self.max_dynamic_shared_size_bytes
+                if self.module.cooperative and math.prod(grid) > gpu.resident_blocks:  # as CuPy 14 does
+                    warnings.warn(f"The grid size will be reduced from {grid} to the limit.", stacklevel=2)
+                    grid = (gpu.resident_blocks, 1, 1)
                 gpu.launched.append(
                     Launched(self.name, grid, block, args, shared_mem, options={"cooperative": self.module.cooperative})
                 )

@@ -509,6 +509,10 @@ def test_a_kernel_that_waits_for_the_grid_is_launched_as_one(card, tmp_path):
         card.kernels[kernels[name].kernel.function.name] = kernels[name]
         gpukit.launch(kernels[name], 2, 32, np.zeros(2, np.int32), machine="gpu")
     assert [launch.options["cooperative"] for launch in card.launched] == [True, False]
+    # CuPy would launch fewer blocks than were asked for, with a warning
+    with pytest.raises(gpukit.LaunchError, match=r"kernel `both`: .*all blocks on the GPU at once"):
+        gpukit.launch(kernels["both"], 2000, 32, np.zeros(2, np.int32), machine="gpu")
+    assert len(card.launched) == 2
 
 
 @needs_nvrtc

@@ -8,10 +8,12 @@ that. Arguments are fitted to the parameters as on the CPU machine.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import tempfile
+import warnings
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +22,7 @@ import numpy as np
 
 from gpukit.errors import GpukitError, LaunchError
 from gpukit.gpu import libraries
-from gpukit.gpu.errors import explaining
+from gpukit.gpu.errors import explaining, refused
 from gpukit.gpu.launching import Dim3
 from gpukit.gpu.transfers import Copies, is_device_array, is_host_array, on_device
 from gpukit.gpus import SHARED_PER_BLOCK_DEFAULT_BYTES
@@ -45,10 +47,23 @@ def launch(kernel: RawKernel, grid: Dim3, block: Dim3, args: tuple[Any, ...], sh
         if shared_bytes > loaded.shared_bytes:
             _allow_shared(kernel, loaded, shared_bytes, cupy)
         loaded.module.upload()
-        loaded.function(grid, block, given, shared_mem=shared_bytes)
+        with _whole_grid(what, grid, block):
+            loaded.function(grid, block, given, shared_mem=shared_bytes)
         loaded.module.download()
         if copies:
             copies.back()
+
+
+@contextlib.contextmanager
+def _whole_grid(what: str, grid: Dim3, block: Dim3) -> Iterator[None]:
+    """Refuse what CuPy does to a cooperative launch that does not fit: it warns and launches fewer blocks, which is
+    another result than was asked for."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("error", "The grid size will be reduced")
+        try:
+            yield
+        except UserWarning:
+            raise refused("COOPERATIVE_LAUNCH_TOO_LARGE", what, grid, block) from None
 
 
 # --- modules ---------------------------------------------------------------------------------------------------------
