@@ -60,9 +60,11 @@ def test_a_scan_of_two_levels_needs_two_barriers(level):
 def test_one_atomic_a_warp(level):
     each, ballot = counters("warp_compaction", "atomic_each", level), counters("warp_compaction", "ballot", level)
     assert each["global_atomics"] == ballot["global_atomics"] == WARPS
-    assert each["atomic_max_contention"] > 16  # lanes of one warp at one address, half of the elements being kept
-    assert ballot["atomic_max_contention"] == 1
-    assert each["global_atomic_sectors"] == np.count_nonzero(kept()) and ballot["global_atomic_sectors"] == WARPS
+    assert ballot["atomic_max_contention"] == 1 and ballot["global_atomic_sectors"] == WARPS
+    if level == "source":  # lanes of one warp at one address, half of the elements being kept
+        assert each["atomic_max_contention"] > 16 and each["global_atomic_sectors"] == np.count_nonzero(kept())
+    else:  # the compiler lets one lane ask for its warp, as `ballot` does
+        assert each["atomic_max_contention"] == 1 and each["global_atomic_sectors"] == WARPS
     assert counters("warp_compaction", "two_passes", level, launch=2)["global_atomics"] == 0
 
 

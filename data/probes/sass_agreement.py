@@ -32,6 +32,7 @@ from gpukit.machine.frontends.ptx.assembler import assemble
 from gpukit.machine.frontends.ptx.parser import parse
 from gpukit.machine.frontends.ptx.storage import Storage
 from gpukit.machine.frontends.ptx.syntax import SIZES, Function, Instruction, Module, Symbol, Vector
+from gpukit.machine.program import WHOLE_WARP
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = (ROOT / "data/probes/sass", ROOT / "tests/compiled/kernels", ROOT / "gpukit/kernels/cpp")
@@ -159,7 +160,7 @@ def _expected_of(inst: Instruction) -> list[str]:
     if space in ("local", "const", "param"):
         return []
     if inst.opcode in ("atom", "red"):
-        return [f"{space} atomic"]
+        return [f"{space} atomic"] * (2 if inst.together == WHOLE_WARP else 1)  # for a whole warp, and for a part
     way = "load" if inst.opcode == "ld" else "store"
     if inst.requests is not None:
         return [f"{space} {way} {request.nbytes}" for request in inst.requests]

@@ -15,7 +15,7 @@ from gpukit.machine import atomics
 from gpukit.machine.addressing import Addressing
 from gpukit.machine.counters import Counts
 from gpukit.machine.lanes import LaneSet, Wave
-from gpukit.machine.program import CONSTANT, GLOBAL, LANE, SHARED, Address, Atomic, Launch, Load, Store
+from gpukit.machine.program import CONSTANT, GLOBAL, LANE, SHARED, WARP, Address, Atomic, Launch, Load, Store
 from gpukit.machine.spots import Lanewise, Spot
 
 if TYPE_CHECKING:
@@ -34,8 +34,7 @@ class MemoryAccess(Addressing):
         super().__init__(launch, wave, compiled, counts, tracker)
         self.effects = 0  # stores, atomics and prints so far: a loop that has none cannot change memory
         self.watching = False  # whether stores of what is there already must be told from those that change something
-        level = compiled.analysis.level
-        self._reduced_first = {slot for slot, op in enumerate(compiled.access) if _reduced_first(op, level)}
+        self._together = [_together(op, launch.program.level, compiled.analysis.level) for op in compiled.access]
 
     # --- operations of generated code --------------------------------------------------------------------------
 
@@ -129,7 +128,7 @@ class MemoryAccess(Addressing):
         self._check_writable(op, spot)
         self._count(slot, spot)
         count = self.counts.of(slot, spot.space)
-        count.contention = max(count.contention, spot.contention())
+        count.contention = max(count.contention, spot.contention(op.together))
         if self.tracker is not None:
             self._track(op, slot, spot)
         view, place = spot.place(op.dtype)
@@ -194,8 +193,8 @@ class MemoryAccess(Addressing):
             count.requests += lanes.n_warps
             count.bytes += lanes.n * nbytes
             if space == GLOBAL:
-                passes = isinstance(op, Atomic) and slot not in self._reduced_first
-                count.units += spot.atomic_sectors() if passes else spot.sectors(nbytes, shift)
+                atomic = isinstance(op, Atomic)
+                count.units += spot.atomic_sectors(self._together[slot]) if atomic else spot.sectors(nbytes, shift)
             elif space == SHARED:
                 wavefronts, least = spot.wavefronts(nbytes, isinstance(op, Load), shift)
                 count.units += wavefronts
@@ -246,12 +245,14 @@ def _zero(dtype: np.dtype) -> np.generic:
     return np.zeros(1, dtype)[0]
 
 
-def _reduced_first(op: Load | Store | Atomic, level: list[int]) -> bool:
-    """Whether the assembler lets a warp reduce its lanes' values first and update memory once: 32-bit integers whose
-    old value nobody wants, at an address that is the same for the whole block."""
-    if not isinstance(op, Atomic) or op.dst is not None or op.action not in _REDUCTIONS:
-        return False
+def _together(op: Load | Store | Atomic, source: str, level: list[int]) -> str:
+    """Which lanes update memory in one go, as far as sectors are concerned (see program.Atomic). At the compiled level
+    the assembler has said so. At the source level: a reduction that every assembler makes, of 32-bit integers whose old
+    value nobody wants, at an address that is the same for the whole block."""
+    if not isinstance(op, Atomic) or source == "compiled":
+        return op.together if isinstance(op, Atomic) else ""
     place = op.place
     where = (place.address,) if isinstance(place, Address) else (place.base, *place.index, *place.strides)
     same = all(level[operand] < LANE for operand in where if isinstance(operand, int))
-    return same and op.dtype.kind in "iu" and op.dtype.itemsize == 4
+    words = op.dtype.kind in "iu" and op.dtype.itemsize == 4
+    return WARP if same and words and op.dst is None and op.action in _REDUCTIONS else ""

@@ -18,6 +18,7 @@ from gpukit.machine.program import (
     LANE,
     LOCAL,
     SHARED,
+    WARP,
     Alu,
     Atomic,
     Barrier,
@@ -72,12 +73,21 @@ def count_sectors(address: np.ndarray | np.integer, width: int, lanes: LaneSet) 
     return 1 + int(np.count_nonzero(change))
 
 
-def count_atomic_sectors(address: np.ndarray | np.integer, lanes: LaneSet) -> int:
+def count_atomic_sectors(address: np.ndarray | np.integer, lanes: LaneSet, together: str = "") -> int:
     """Sectors of an atomic: lanes of a warp that update one address go one after the other, each in a pass of its own
     with the lanes of other addresses, and the sectors of every pass count. Measured on an H200.
 
-    Args as for `count_sectors`; an atomic is aligned, so a lane has one sector.
+    Where one lane does the atomic for its warp there is one pass.
+
+    Args as for `count_sectors`; an atomic is aligned, so a lane has one sector. `together` as in program.Atomic.
     """
+    if together:
+        rest = apart(lanes, together)
+        if rest is None:
+            return count_sectors(address, 1, lanes)
+        whole = lanes.n_warps - np.unique(lanes.warps[rest]).size  # each one pass at one address
+        address = address[rest] if isinstance(address, np.ndarray) else address
+        return whole + count_atomic_sectors(address, lanes.subset(rest))
     if not isinstance(address, np.ndarray):
         return lanes.n
     order = np.lexsort((address, lanes.warps))
@@ -191,8 +201,25 @@ def _wavefronts_of_words(address: np.ndarray, width: int, lanes: LaneSet) -> tup
     return _busiest_bank(every[keep], np.repeat(warp, keep.sum(1)), BANKS), lanes.n_warps
 
 
-def max_lanes_on_one_address(address: np.ndarray | np.integer, lanes: LaneSet) -> int:
-    """The largest number of lanes of one warp that use one address."""
+def apart(lanes: LaneSet, together: str) -> np.ndarray | None:
+    """Lanes that do their own atomic, bool (n,), where lanes of a warp do it `together` (see program.Atomic); None if
+    there are none."""
+    if together == WARP:
+        return None
+    sizes = np.diff(lanes.warp_starts, append=lanes.n)
+    alone = sizes < WARP_SIZE
+    return np.repeat(alone, sizes) if alone.any() else None
+
+
+def max_lanes_on_one_address(address: np.ndarray | np.integer, lanes: LaneSet, together: str = "") -> int:
+    """The largest number of lanes of one warp that use one address. One lane may do it for its warp: `together`, as in
+    program.Atomic."""
+    if together:
+        rest = apart(lanes, together)
+        if rest is None:
+            return 1
+        address = address[rest] if isinstance(address, np.ndarray) else address
+        lanes = lanes.subset(rest)
     if not isinstance(address, np.ndarray):
         return int(np.diff(lanes.warp_starts, append=lanes.n).max())
     low = int(address.min())

@@ -30,6 +30,9 @@ GLOBAL, SHARED, LOCAL, GENERIC, CONSTANT = "global", "shared", "local", "generic
 _BYTE = np.dtype(np.uint8)
 _CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h", ".hpp", ".ptx")
 
+# Which lanes of a warp an atomic updates memory for in one go (Atomic.together).
+WARP, WHOLE_WARP = "warp", "whole warp"
+
 # How much of the grid shares one value of a register (computed by `analysis`, never set by a front end).
 UNIFORM, BLOCK, LANE = 0, 1, 2
 
@@ -199,7 +202,9 @@ class Atomic:
     action: add sub max min nanmax nanmin and or xor exch cas(src = compare, new) inc dec, or a function (old, value) ->
     new over arrays of `dtype` (packed halves). Operands are of `dtype`. `float_action`: a function that rounds, so
     the result depends on the order. `wraps`: `dtype` does not say whether the integers are signed (compiled code);
-    the dtype of the array does, where it is known.
+    the dtype of the array does, where it is known. `together`: whether one lane does it for its warp, as the assembler
+    has it: for the lanes that are there (WARP), or for all 32 if all are there and else each its own (WHOLE_WARP), or
+    each its own (""). Only counts depend on it.
     """
 
     dst: int | None
@@ -213,6 +218,7 @@ class Atomic:
     count: int = 1
     float_action: bool = False
     wraps: bool = False
+    together: str = ""
 
 
 @dataclass(slots=True)

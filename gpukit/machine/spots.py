@@ -79,13 +79,13 @@ class Spot:
         """As `count_wavefronts`, for an access `shift` bytes behind the spot."""
         return count_wavefronts(self.address + shift if shift else self.address, width, self.lanes, load)
 
-    def atomic_sectors(self) -> int:
+    def atomic_sectors(self, together: str) -> int:
         """Sectors of an atomic, summed over its warps."""
-        return count_atomic_sectors(self.address, self.lanes)
+        return count_atomic_sectors(self.address, self.lanes, together)
 
-    def contention(self) -> int:
-        """The most lanes of one warp at one address."""
-        return max_lanes_on_one_address(self.address, self.lanes)
+    def contention(self, together: str) -> int:
+        """The most lanes of one warp that do an atomic at one address."""
+        return max_lanes_on_one_address(self.address, self.lanes, together)
 
 
 class Window:
@@ -238,13 +238,14 @@ class PointerSpot(Spot):
         key = ("wavefronts", width, load, (self.distance + shift) % max(BANK_BYTES, width))
         return self._count(key, lambda: Spot.wavefronts(self, width, load, shift))
 
-    def atomic_sectors(self) -> int:
+    def atomic_sectors(self, together: str) -> int:
         """As `Spot.atomic_sectors`."""
-        return self._count(("atomic sectors", self.distance % SECTOR_BYTES), lambda: Spot.atomic_sectors(self))
+        key = ("atomic sectors", self.distance % SECTOR_BYTES, together)
+        return self._count(key, lambda: Spot.atomic_sectors(self, together))
 
-    def contention(self) -> int:
+    def contention(self, together: str) -> int:
         """As `Spot.contention`."""
-        return self._count(("contention",), lambda: Spot.contention(self))
+        return self._count(("contention", together), lambda: Spot.contention(self, together))
 
     def _count(self, key: tuple, count: Callable[[], Any]) -> Any:
         counts = self.pointers.counts

@@ -354,7 +354,6 @@ class _TracedRun(WaveRun):
         addresses = np.broadcast_to(spot.address, (spot.lanes.n,))[which]
         step, line = self._first + self._place_of_slot[slot], self._recorder.line(op.line)
         kind = "load" if isinstance(op, Load) else "store" if isinstance(op, Store) else "atomic"
-        in_turns = isinstance(op, Atomic) and slot not in self._reduced_first
         limits = [*lanes.warp_starts.tolist(), lanes.n]
         for shift, width in self.requests[slot]:
             for first, last in itertools.pairwise(limits):
@@ -362,8 +361,8 @@ class _TracedRun(WaveRun):
                 address = addresses[first:last] + shift
                 if spot.space == SHARED:
                     cost = count_wavefronts(address, width, part, isinstance(op, Load))[0]
-                elif in_turns:
-                    cost = count_atomic_sectors(address, part)
+                elif isinstance(op, Atomic):
+                    cost = count_atomic_sectors(address, part, self._together[slot])
                 else:
                     cost = count_sectors(address, width, part)
                 own = part.lanes - start

@@ -108,7 +108,8 @@ class Request:
 class Instruction:
     """opcode.modifier.modifier operands; `guard` is (predicate, negated). `text_line`: its line in the PTX text.
 
-    `requests` is what the assembler makes of a load or store: None as written, () nothing of its own.
+    `requests` is what the assembler makes of a load or store: None as written, () nothing of its own. `together` is
+    which lanes an atomic is done for in one go, as in program.Atomic.
     """
 
     opcode: str
@@ -118,6 +119,7 @@ class Instruction:
     location: Location | None = None
     text_line: int = 0
     requests: tuple[Request, ...] | None = None
+    together: str = ""
 
     @property
     def name(self) -> str:

@@ -12,7 +12,8 @@ each that does not):
   lanes make different numbers of rounds; short ones of a known number of rounds are written out, so that loads of
   several rounds merge.
 * `contraction`: mul and add without a rounding mode become one fma, rounded once.
-* integer reductions at an address of the whole block are reduced in the warp first (the machine's `access`).
+* `aggregation`: where a warp goes to one address, one lane does an atomic for all of it; `uniformity` says what is one
+  value for a warp.
 
 Not imitated: code that is copied in front of a loop or into both arms of a branch; loads made ahead of a loop, or later
 than written; values that ptxas finds unused by arithmetic; atomics on halves and on shared floats, which become loops
@@ -26,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from gpukit.machine.frontends.ptx.assembler.aggregation import aggregate
 from gpukit.machine.frontends.ptx.assembler.contraction import contract
 from gpukit.machine.frontends.ptx.assembler.flow import Flow
 from gpukit.machine.frontends.ptx.assembler.merging import requests
@@ -42,7 +44,7 @@ def assemble(function: Function, shared: Mapping[str, int]) -> Function:
     """
     if not function.body:
         return function
-    function = unroll(contract(function))
+    function = unroll(contract(aggregate(function, shared)))
     assert function.body is not None
     flow = Flow(function)
     made = requests(flow, Values(flow, shared))

@@ -258,10 +258,10 @@ def _ends_runs(inst: Instruction, space: str) -> bool:
     """Whether a store after the instruction cannot be made together with one before it, were it no store itself."""
     if inst.opcode in ("ld", "st", "atom", "red"):
         return space_of(inst) in (space, "generic")
-    return inst.opcode in _SYNCHRONISING or _has_slow_path(inst)
+    return inst.opcode in _SYNCHRONISING or has_slow_path(inst)
 
 
-def _has_slow_path(inst: Instruction) -> bool:
+def has_slow_path(inst: Instruction) -> bool:
     """Whether the instruction becomes a branch to a subroutine for rare operands, which ends a block."""
     match inst.opcode:
         case "div" | "rem" if inst.type in ("s64", "u64"):

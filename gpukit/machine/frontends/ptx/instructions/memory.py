@@ -195,6 +195,7 @@ def atom(out: Emitter, inst: Instruction) -> None:
         # Compiled code does not tell signed from unsigned additions, so that a sum may wrap says nothing.
         made = Atomic(result, how, values, here, space, dtype, out.line, root, float_action=rounds, wraps=True)
         made.count = int(i == 0)
+        made.together = inst.together
         out.emit(made)
         if result is not None:
             out.write(item, result)
