@@ -32,6 +32,7 @@ from gpukit.machine.memory import GlobalMemory
 from gpukit.machine.program import Alu, Atomic, Branch, Call, Load, Store
 
 N = 64
+HALF = N // 2
 FACTORS = (2, 3, 5)
 TABLE = np.array([10, 20, 30, 40], np.int32)
 POINT = namedtuple("POINT", "x y")
@@ -629,7 +630,7 @@ def test_fortran_order_and_attributes():
 
 def test_shared_local_and_constant_arrays():
     def kernel(out):
-        tile = cuda.shared.array((N // 2, 2), np.float32)
+        tile = cuda.shared.array((HALF, 2), np.float32)
         mine = cuda.local.array(3, dtype="int32")
         fixed = cuda.const.array_like(TABLE)
         i = cuda.threadIdx.x
@@ -1431,3 +1432,22 @@ def test_a_reducing_barrier_takes_integers_only_as_in_numba_cuda(kind, tmp_path)
     )
     with pytest.raises(KernelTypeError, match=rf"vote.py:6: .*no syncthreads_{kind} of a bool: write int"):
         bind(load(file)["vote"], (1, 1, 1), (32, 1, 1), (np.arange(32), np.zeros(32, np.int32)), 0, GlobalMemory())
+
+
+@pytest.mark.parametrize(
+    ("shape", "computed"),
+    [("(TILE, TILE + 1)", "TILE + 1"), ("2 * TILE", "2 * TILE"), ("shape=-(-TILE // 2)", "-(-TILE // 2)")],
+)
+@pytest.mark.parametrize("space", ["shared", "local"])
+def test_a_shape_is_not_computed_in_a_kernel_as_in_numba_cuda(space, shape, computed, tmp_path):
+    """numba-cuda: "it has no version of array(int64, ...)"; literals and variables it takes."""
+    file = tmp_path / "tile.py"
+    body = "from numba import cuda, float32\n\nTILE = 8\nWIDE = TILE + 1\n\n@cuda.jit\ndef fill(out):\n"
+    dtype = "dtype=float32" if "=" in shape else "float32"
+    file.write_text(f"{body}    tile = cuda.{space}.array({shape}, {dtype})\n    out[0] = tile.size\n")
+    given = (1, 1, 1), (1, 1, 1), (np.zeros(1),), 0, GlobalMemory()
+    with pytest.raises(UnsupportedFeature) as caught:
+        bind(load(file)["fill"], *given)
+    assert "tile.py:8: numba-cuda takes literals" in str(caught.value) and f"`{computed}`" in str(caught.value)
+    file.write_text(f"{body}    tile = cuda.{space}.array((TILE, WIDE, 2 * 2), float32)\n    out[0] = tile.size\n")
+    bind(load(file)["fill"], *given)

@@ -11,6 +11,7 @@ from gpukit.cuda.errors import ArrayLayoutError
 from gpukit.cuda.types import from_dtype
 
 TILE = 32
+PADDED = TILE + 1
 
 shared, syncthreads = stubs.NAMES["shared"], stubs.NAMES["syncthreads"]
 threadIdx, blockIdx = stubs.NAMES["threadIdx"], stubs.NAMES["blockIdx"]
@@ -29,7 +30,7 @@ def transpose(a: Any, b: DeviceNDArray | None = None) -> DeviceNDArray:
     @jit
     def tiled(source, target):
         # One column more than the tile is wide: its rows then start in different banks.
-        tile = shared.array((TILE, TILE + 1), element)
+        tile = shared.array((TILE, PADDED), element)
         x = blockIdx.x * TILE + threadIdx.x
         y = blockIdx.y * TILE + threadIdx.y
         if y < source.shape[0] and x < source.shape[1]:

@@ -449,6 +449,14 @@ class _Lowerer:
         return self.ssa.emit("tuple", tuple(self.expr(element) for element in node.elts), node.lineno)
 
     def expr_Call(self, node: ast.Call) -> int:
+        computed = _computed_extent(node)
+        if computed is not None:
+            text = ast.unparse(computed)
+            raise self.refuse(
+                node,
+                f"numba-cuda takes literals and global or closure variables as the shape of an array, and computes no "
+                f"`{text}`: compute it outside of the kernel, and name the variable",
+            )
         function = self.expr(node.func)
         starred = [isinstance(argument, ast.Starred) for argument in node.args]
         if any(keyword.arg is None for keyword in node.keywords):
@@ -551,3 +559,20 @@ class _Lowerer:
         else:
             truth = self.ssa.emit("truth", (self.expr(node),), node.lineno)
             self.ssa.end(Test(truth, if_true, if_false, node.lineno))
+
+
+def _computed_extent(node: ast.Call) -> ast.expr | None:
+    """The first extent of a `shared.array` or `local.array` that is computed from variables; None if all are plain.
+
+    Arithmetic of literals alone is Python's own, done before anyone sees it.
+    """
+    made = ast.unparse(node.func).split(".")[-2:]
+    if made not in (["shared", "array"], ["local", "array"]):
+        return None
+    shape = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == "shape"), None)
+    for extent in shape.elts if isinstance(shape, ast.Tuple) else [shape]:
+        parts = [] if extent is None else list(ast.walk(extent))
+        computes = any(isinstance(part, ast.BinOp | ast.UnaryOp | ast.Call) for part in parts)
+        if computes and any(isinstance(part, ast.Name) for part in parts):
+            return extent
+    return None
