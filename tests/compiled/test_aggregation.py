@@ -15,10 +15,12 @@ from gpukit.machine.program import WARP, WHOLE_WARP
 
 EACH = ""
 # The registers of every form: %r0 the thread, %r1 the block, %r2 a parameter, %r3 a number of each lane's own, %p0
-# whether that is positive; %q1 an array, %q2 another, %q3 an element of each lane's own of it.
+# whether that is positive; %q1 an array, %q2 another, %q3 an element of each lane's own of it; %q7 one of local
+# memory that holds a number of each lane's own.
 START = """mov.u32 %r0, %tid.x; mov.u32 %r1, %ctaid.x; ld.param.u32 %r2, [a2]; ld.param.u64 %q1, [a0];
     ld.param.u64 %q2, [a1]; mul.wide.u32 %q0, %r0, 4; add.s64 %q3, %q2, %q0; ld.global.u32 %r3, [%q3];
-    setp.gt.s32 %p0, %r3, 0;"""
+    setp.gt.s32 %p0, %r3, 0; mov.u64 %q6, l; st.local.u32 [%q6], %r0; mul.wide.u32 %q7, %r2, 4;
+    add.s64 %q7, %q6, %q7;"""
 KEEP = {"%r9": "st.global.u32 [%q3], %r9;", "%q9": "st.global.u64 [%q3], %q9;", "%f9": "st.global.f32 [%q3], %f9;"}
 AT_R5 = "mul.wide.s32 %q5, %r5, 4; add.s64 %q4, %q1, %q5; red.global.add.u32 [%q4], 3;"
 REGISTERS = ".reg .pred %p<9>; .reg .b32 %r<20>; .reg .b64 %q<20>; .reg .f32 %f<20>; .reg .f64 %d<20>;"
@@ -112,10 +114,7 @@ def test_values_and_places(body, expected):
         ("ld.volatile.global.u32 %r5, [%q2];", WARP),
         ("ld.shared.u32 %r5, [s];", WARP),
         ("ld.global.u32 %r5, [%q3];", EACH),
-        (
-            "mov.u64 %q6, l; st.local.u32 [%q6], %r0; mul.wide.u32 %q7, %r2, 4; add.s64 %q7, %q6, %q7; ld.local.u32 %r5, [%q7];",
-            EACH,
-        ),
+        ("ld.local.u32 %r5, [%q7];", EACH),
         ("atom.global.exch.b32 %r5, [%q2], 1;", EACH),
         ("vote.sync.ballot.b32 %r5, %p0, -1;", WARP),
         ("vote.sync.any.pred %p1, %p0, -1; selp.b32 %r5, 1, 2, %p1;", WARP),

@@ -220,10 +220,12 @@ def test_an_unused_result_makes_no_difference_but_the_sum():
     [
         ("red.global.add.u32 [%q1], 1;", 1),  # the warp reduces first
         ("red.global.max.s32 [%q1], %r0;", 1),
-        ("red.global.add.u64 [%q1], 1;", 32),  # one pass a lane
+        ("red.global.add.u64 [%q1], 1;", 1),  # one lane adds 32
+        ("red.global.add.u64 [%q1], %q0;", 32),  # one pass a lane
         ("red.global.add.f32 [%q1], 0f3F800000;", 32),
         ("red.global.inc.u32 [%q1], 7;", 32),
-        ("atom.global.add.u32 %r1, [%q1], 1; st.global.b32 [%q4], %r1;", 32),  # the old value is wanted
+        ("atom.global.add.u32 %r1, [%q1], 1; st.global.b32 [%q4], %r1;", 1),
+        ("atom.global.max.s32 %r1, [%q1], %r0; st.global.b32 [%q4], %r1;", 32),  # the old value is wanted
         ("mad.lo.s64 %q5, %q0, 4, %q1; red.global.add.u32 [%q5], 1;", 4),  # an element each
         ("shr.u64 %q5, %q0, 1; mad.lo.s64 %q5, %q5, 4, %q1; red.global.add.u32 [%q5], 1;", 4),  # two passes of 2
         ("and.b64 %q5, %q0, 1; mad.lo.s64 %q5, %q5, 64, %q1; red.global.add.u32 [%q5], 1;", 32),  # 16 passes of 2

@@ -14,7 +14,8 @@ but `add`, `exch`, `cas`, `inc` and `dec` with a limit, `min`, `max` and bits wh
 vary. So does what only one thread of a row reaches (`if (threadIdx.x == 0)`), and `red.shared.add.u32` of 1, for which
 there is an instruction that takes all lanes.
 
-Read off ptxas 13.0 and 13.5 for sm_90; tests/compiled/test_aggregation.py lists forms with what both made of them.
+Not imitated: addresses that arithmetic alone makes one (`tid - tid`), and a first round that is copied in front of its
+loop. Read off ptxas 13.0 and 13.5 for sm_90; tests/compiled/test_aggregation.py lists forms with what both made of them.
 """
 
 from __future__ import annotations
