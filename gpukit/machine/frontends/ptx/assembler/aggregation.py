@@ -15,7 +15,7 @@ vary. So does what only one thread of a row reaches (`if (threadIdx.x == 0)`), a
 there is an instruction that takes all lanes.
 
 Not imitated: addresses that arithmetic alone makes one (`tid - tid`), and a first round that is copied in front of its
-loop. Read off ptxas 13.0 and 13.5 for sm_90; tests/compiled/test_aggregation.py lists forms with what both made of them.
+loop. Read off ptxas 13.0 and 13.5 for sm_90; tests/compiled/test_aggregation.py lists the forms that both were shown.
 """
 
 from __future__ import annotations
