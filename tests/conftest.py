@@ -30,3 +30,9 @@ def probe():
         yield module
     finally:
         del sys.modules["numba_kernels"]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What asks numba-cuda for types comes first: once numba has compiled anything for the CPU in this process, its
+    complex functions answer with other types."""
+    items.sort(key=lambda item: "resolve" not in getattr(item, "fixturenames", ()))
