@@ -9,7 +9,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.inputs import ramp, random_integers
-from gpukit.registry import Family, Launch, Plan, Problem
+from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
 
 WARP = 32
 LARGEST = 1 << 29  # so that 3x + 1 fits an int32
@@ -81,8 +81,8 @@ def in_warps(kernel, problem: Problem, block: int, device: Device) -> Plan:
 
 def two_sides(kernel, problem: Problem, block: int, x, y, answer) -> Plan:
     """One launch over x. Each element is read and written once: a multiplication and an addition, or a division."""
-    args = (x, y) if hasattr(kernel, "py_func") else (x, y, np.int32(x.size))
-    compiled = kernel if hasattr(kernel, "py_func") else kernel.compiled()
+    args = (x, y, np.int32(x.size)) if isinstance(kernel, CppKernel) else (x, y)
+    compiled = kernel.compiled() if isinstance(kernel, CppKernel) else kernel
     launch = Launch(compiled, max(1, -(-x.size // block)), block, args)
     nbytes = 2 * problem.n * x.dtype.itemsize
     return Plan(answer=answer, launches=(launch,), outputs=(y,), bytes_moved=nbytes, flops=problem.n * 3 // 2)

@@ -12,7 +12,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.inputs import ramp, random_floats
-from gpukit.registry import Family, Launch, Plan, Problem, Sweep
+from gpukit.registry import CppKernel, Family, Launch, Plan, Problem, Sweep
 
 WARP = 32
 CHUNK = 1 << 24  # elements of the reference that are computed at a time
@@ -328,7 +328,7 @@ FAMILY.cpp(
 
 def on_a_grid(kernel, problem: Problem, block: int, device: Device, blocks: int) -> Plan:
     """A grid-stride rung with a number of blocks that is given."""
-    if hasattr(kernel, "py_func"):
+    if not isinstance(kernel, CppKernel):
         return addition(kernel, problem, device, blocks, block)
     return cpp_addition(kernel, problem, device, blocks, block)
 

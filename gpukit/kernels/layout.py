@@ -11,7 +11,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.inputs import random_floats
-from gpukit.registry import Family, Launch, Plan, Problem
+from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
 
 FIELDS = 4
 
@@ -54,7 +54,7 @@ def field_copied(kernel, problem: Problem, block: int, device: Device, points) -
     x = device.xp.empty(problem.n, np.float32)
     args: tuple = (points, x)
     compiled = kernel
-    if not hasattr(kernel, "py_func"):
+    if isinstance(kernel, CppKernel):
         compiled, args = kernel.compiled(), (*args, np.int32(problem.n))
     launch = Launch(compiled, max(1, -(-problem.n // block)), block, args)
     return Plan(lambda: device.to_host(x), launches=(launch,), outputs=(x,), bytes_moved=2 * x.nbytes)

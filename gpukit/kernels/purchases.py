@@ -11,7 +11,7 @@ from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
 from gpukit.inputs import random_floats, random_integers
-from gpukit.registry import Family, Launch, Plan, Problem
+from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
 
 FIRST = (2, 5, 20, 100, 4)
 GROUPS = ((0, 8), (9, 32), (33, 128))  # purchases, both ends included
@@ -106,7 +106,7 @@ def totalled(kernel, problem: Problem, block: int, device: Device, offsets, amou
     totals = device.xp.empty(problem.n, amounts.dtype)
     args: tuple = (offsets, amounts, *order, totals)
     compiled = kernel
-    if not hasattr(kernel, "py_func"):
+    if isinstance(kernel, CppKernel):
         compiled = kernel.compiled(f"-DELEMENT={'int' if amounts.dtype.kind == 'i' else 'float'}")
         args = (*args, np.int32(problem.n))
     return Plan(

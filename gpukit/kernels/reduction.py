@@ -786,7 +786,7 @@ def last_warp_syncwarp(data, partial):
 
 @cuda.jit(device=True)
 def warp_sum(total):
-    """The sum of `total` over the warp, right in lane 0. All 32 lanes must call it."""
+    """The sum of `total` over the warp, right in lane 0; all 32 lanes must call it. `unrolled` saves its loop."""
     offset = 16
     while offset > 0:
         total += cuda.shfl_down_sync(FULL, total, offset)

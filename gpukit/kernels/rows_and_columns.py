@@ -10,7 +10,7 @@ from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
 from gpukit.inputs import ramp, random_floats
-from gpukit.registry import Family, Launch, Plan, Problem
+from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
 
 WARP = 32
 LARGEST = 46_340  # rows, so that the number of elements fits an int32
@@ -62,7 +62,7 @@ def copied(kernel, problem: Problem, block: int, device: Device, a, b) -> Plan:
     """One launch, a thread per element."""
     args: tuple = (a, b)
     compiled = kernel
-    if not hasattr(kernel, "py_func"):  # a C++ kernel copies any 4 bytes as a float
+    if isinstance(kernel, CppKernel):  # a C++ kernel copies any 4 bytes as a float
         compiled, args = kernel.compiled(), (a.view(np.float32), b.view(np.float32), np.int32(problem.n))
     grid = max(1, -(-problem.n // WARP)), max(1, -(-problem.n // (block // WARP)))
     launch = Launch(compiled, grid, (WARP, block // WARP), args)

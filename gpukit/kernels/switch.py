@@ -10,7 +10,7 @@ from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.inputs import ramp, random_integers
 from gpukit.kernels.divergence import order_of_kinds, put_back, regroup
-from gpukit.registry import Family, Launch, Plan, Problem
+from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
 
 KINDS = 32
 ROUNDS = 64  # so that the sides cost more than the branch
@@ -51,7 +51,7 @@ def kinds_in_a_warp(per_warp: int):
         y = xp.empty_like(x)
         args: tuple = (x, kind, y, np.int32(ROUNDS))
         compiled = kernel
-        if not hasattr(kernel, "py_func"):
+        if isinstance(kernel, CppKernel):
             compiled, args = kernel.compiled(), (*args, np.int32(x.size))
         return Plan(
             answer=lambda: device.to_host(put_back(y, order, problem.n, xp)),

@@ -11,7 +11,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.inputs import ramp, random_floats
-from gpukit.registry import Family, Launch, Plan, Problem
+from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
 
 
 def problem(n: int, kind: str, rng: np.random.Generator, device: Device) -> Problem:
@@ -64,7 +64,7 @@ def with_tail(dtype):
 def copied(problem: Problem, kernel, block: int, device: Device, y, threads: int, args: tuple) -> Plan:
     """One launch of at least that many threads, in which every byte of x is read once, and of y written once."""
     compiled = kernel
-    if not hasattr(kernel, "py_func"):  # a C++ kernel takes x and y, and sees to the rest by itself
+    if isinstance(kernel, CppKernel):  # a C++ kernel takes x and y, and sees to the rest by itself
         compiled, args = kernel.compiled(), (*cpp_arrays(args), np.int32(args[-1].size))
     launch = Launch(compiled, max(1, -(-threads // block)), block, args)
     return Plan(lambda: device.to_host(y), launches=(launch,), outputs=(y,), bytes_moved=2 * y.nbytes)
