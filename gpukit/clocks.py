@@ -1,8 +1,9 @@
 """What measures time on a CPU and on a GPU, for `gpukit.timing`: a few operations each, so that a test can script them.
 
 Between two events on a GPU's stream lies whatever the stream waited for, and that includes the host: launching a kernel
-takes numba about 70 microseconds and CuPy about 20, in which a GPU that has nothing else to do stands idle. A *hold*
-keeps it busy before the first event, so that everything to be timed is queued by the time the GPU gets there.
+takes tens to hundreds of microseconds (data/results/h200_launch_cost.json), in which a GPU that has nothing else to do
+stands idle. A *hold* keeps it busy before the first event, so that everything to be timed is queued by the time the GPU
+gets there.
 """
 
 from __future__ import annotations

@@ -423,9 +423,9 @@ def copy_ceiling(device: Device, size_bytes: int | None = None, **options: Any) 
     """The bandwidth of a copy, bytes read plus bytes written: what a kernel that reads as much as it writes can reach.
 
     Measure it in the process and with the clock of what is held against it, not from a data sheet: an H200 copies at
-    4,251 GB/s of its 4,800. It is no ceiling for what only reads, such as a reduction: a copy writes half of its bytes,
-    and memory that turns from reads to writes and back moves nothing meanwhile. So a good reduction passes 100 % of a
-    copy; hold it against `read_ceiling`.
+    4,248 to 4,277 GB/s of its 4,800 (data/results/bench_h200_*.json). It is no ceiling for what only reads, such as a
+    reduction: a copy writes half of its bytes, and memory that turns from reads to writes and back moves nothing
+    meanwhile. So a good reduction passes 100 % of a copy; hold it against `read_ceiling`.
 
     Args:
         device: a GPU (CuPy copies), or the CPU machine (NumPy does, on all of the host's cores).
@@ -448,8 +448,8 @@ def copy_ceiling(device: Device, size_bytes: int | None = None, **options: Any) 
 def read_ceiling(device: Device, size_bytes: int | None = None, **options: Any) -> Timing:
     """The bandwidth of a sum that reads an array once and writes next to nothing: what a reduction can reach.
 
-    It passes the copy's bandwidth because it does not write: an H200 reads at 4,640 to 4,676 GB/s this way and copies
-    at 4,251. A fraction of `copy_ceiling` above 100 % is therefore no mistake for a reduction.
+    It passes the copy's bandwidth because it does not write: an H200 reads at 4,512 to 4,629 GB/s this way and copies
+    at 4,248 to 4,277. A fraction of `copy_ceiling` above 100 % is therefore no mistake for a reduction.
 
     Args:
         device: a GPU (a kernel with four 16-byte loads a thread and round), or the CPU machine (`np.sum`, on all of the
