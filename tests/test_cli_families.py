@@ -325,3 +325,19 @@ def test_progress_is_shown_on_a_terminal_alone(monkeypatch):
     assert quiet.text == ""
     assert "naive: time" in terminal.text and "bench reduction" in terminal.text
     assert terminal.text.endswith("\x1b[2K")  # it is wiped away
+
+
+def test_a_recording_is_shown_without_measuring_anything(capsys, tmp_path):
+    code, out, err = run(capsys, "bench", "reduction", "--recorded", "--published", "--plot", tmp_path)
+    assert (code, err) == (0, "")
+    assert out.startswith("Recorded, not measured here: data/results/bench_h200_reduction.json")
+    text = " ".join(out.split())
+    assert "536,870,912 elements" in text and "Timed on NVIDIA H200, 2026-11-30" in text
+    assert "CPU machine" not in text.split("Counters:")[0]  # no time is the CPU machine's
+    assert "Published by others, on other GPUs" in text
+    assert {"ladder.png", "roofline.png", "sweep.png"} <= set(os.listdir(tmp_path))
+
+
+def test_a_recording_cannot_be_asked_for_otherwise_than_it_was_made(capsys):
+    code, out, err = run(capsys, "bench", "reduction", "--recorded", "--n", "4096")
+    assert (code, out) == (2, "") and "a recording is as it was made" in " ".join(err.split())

@@ -107,6 +107,7 @@ def _family_command(family: Family) -> click.Command:
         click.Option(["--repeats"], type=click.IntRange(min=1), help="Timed runs of each rung."),
         click.Option(["--out"], type=click.Path(path_type=Path), metavar="FILE", help="Write everything as JSON."),
         click.Option(["--plot"], type=click.Path(path_type=Path), metavar="FOLDER", help="Draw figures there."),
+        click.Option(["--recorded"], is_flag=True, help="Show the newest recording on a GPU, and measure nothing."),
         click.Option(["--published"], is_flag=True, help="Show figures that others published, too."),
     ]  # fmt: skip
 
@@ -127,45 +128,58 @@ def _bench_family(
     repeats: int | None,
     out: Path | None,
     plot: Path | None,
+    recorded: bool,
     published: bool,
 ) -> int:
-    """Measure a family, show it, write what was asked for; 1 if a rung is wrong."""
-    from gpukit import devices
+    """Measure a family, or take what was measured; show it, write what was asked for; 1 if a rung is wrong."""
     from gpukit.bench import family as measuring
-    from gpukit.bench import figures, recorded, table
-    from gpukit.progress import step_progress
+    from gpukit.bench import figures, table
+    from gpukit.bench import recorded as recordings
 
+    if recorded and (machine != "cpu" or n or block or rungs or repeats):
+        raise click.UsageError(
+            "a recording is as it was made: --recorded goes with --out, --plot and --published, not with "
+            "--machine gpu, --n, --block, --rung or --repeats."
+        )
     if out is not None:
         output.refuse_unwritable(out)
     if plot is not None:
         output.make_folder(plot)
-    device = devices.device(machine)
-    with step_progress(f"bench {family.name}") as say:
-        result = measuring.measure(
-            family,
-            device,
-            n=n,
-            block=block,
-            rungs=rungs,
-            seed=seed,
-            repeats=repeats,
-            command=_typed(),
-            say=say,
-        )
     console = output.console()
+    if recorded:
+        found = recordings.newest(family.name)
+        if found is None:
+            raise GpukitError(
+                f"no recording of {family.name} on a GPU comes with gpukit; measure it where there is one"
+            )
+        result = found
+        console.print(f"Recorded, not measured here: data/results/{result['file']}\n", style="bold", highlight=False)
+    else:
+        result = _measured(family, machine, n=n, block=block, rungs=rungs, seed=seed, repeats=repeats)
     table.show(result, console)
     if "recorded" in result:
         console.print()
         table.show_recorded(result["recorded"], family.name, console)
     if published:
         console.print()
-        table.show_published(result, recorded.published(family.name), console)
+        table.show_published(result, recordings.published(family.name), console)
     if out is not None:
         output.write_at_once(out, json.dumps(result, indent=1) + "\n")
     if plot is not None:
         for path in figures.draw(result, family, plot, lambda text: click.echo(f"gpukit: {text}", err=True)):
             click.echo(f"wrote {path}")
     return 1 if any(entry["status"] == measuring.WRONG for entry in result["rungs"]) else 0
+
+
+def _measured(family: Family, machine: str, **given: Any) -> dict[str, Any]:
+    """A family measured here and now, with progress where somebody looks."""
+    from gpukit import devices
+    from gpukit.bench import family as measuring
+    from gpukit.progress import step_progress
+
+    device = devices.device(machine)
+    with step_progress(f"bench {family.name}") as say:
+        return measuring.measure(family, device, command=_typed(), say=say, **given)
 
 
 def _typed() -> str:
