@@ -40,6 +40,7 @@ def test_there_are_families_and_rungs():
 @pytest.mark.parametrize("family", FAMILIES.values(), ids=FAMILIES)
 def test_a_family_is_well_made(family):
     assert len(family.document.strip().splitlines()[0]) <= 120
+    assert "source" in registry.parse_document(family.document), "Source: where its techniques are from"
     assert family.block in family.blocks
     assert len(set(family.lengths)) == len(family.lengths)
 

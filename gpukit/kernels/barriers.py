@@ -6,6 +6,8 @@ clock rate, and there is nothing that says it must. So the rungs here that are w
 machine, which runs threads in one fixed order, and are told apart by the hazards alone.
 
 Blocks have a power of two threads, from 64 to 1,024; the block's sum goes to `partial[blockIdx.x]`.
+
+Source: CUDA C++ Programming Guide, "Synchronization Functions" and "Independent Thread Scheduling".
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Every rung copies n elements of 4 bytes into y. A warp's load is one request, and memory answers it in sectors of 32
 bytes: 4 where the lanes read 32 neighbours, up to 32 where every lane reads somewhere else. The source of each rung
 holds the same elements, laid out so that the rung's addresses find them.
+
+Source: CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory", with its misaligned and strided copies.
 """
 
 import numpy as np

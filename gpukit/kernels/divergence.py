@@ -2,6 +2,8 @@
 
 The elements are of two kinds that take turns in memory: one at an even place becomes 3x + 1, one at an odd place x / 2.
 A warp whose lanes take both sides runs one after the other, with the lanes of the other side idle.
+
+Source: CUDA C++ Best Practices Guide, "Branching and Divergence".
 """
 
 import numpy as np

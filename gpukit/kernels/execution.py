@@ -3,6 +3,8 @@
 Every rung computes c = a + b with the same loads and stores. What differs is the launch: how many blocks of how many
 threads, in one dimension or two, with an element per thread or a loop. A grid has ceil(n / threads per block) blocks,
 so that the last one may reach past the end, and a guard keeps its threads from doing so.
+
+Source: M. Harris, "CUDA Pro Tip: Write Flexible Kernels with Grid-Stride Loops" (2013), for `grid_stride`.
 """
 
 import math

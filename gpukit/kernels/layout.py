@@ -2,6 +2,8 @@
 
 A point is four float32, x, y, z and w. Every rung copies the x of n points. In an array of structures the points lie
 one after the other, 16 bytes each; in a structure of arrays all x come first, then all y, and so on.
+
+Source: CUDA C++ Best Practices Guide, "Strided Accesses": a field of a structure is a strided access.
 """
 
 from typing import Any

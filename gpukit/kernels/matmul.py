@@ -6,6 +6,8 @@ rows x columns, all float32 in row-major order and of any size: a tile that stic
 
 `block` is the number of threads: 256 are (32, 8), 1,024 are (32, 32). The tiled kernels have a thread per element of
 their tile, so their own blocks are (16, 16) and (32, 32) whatever `block` says.
+
+Source: CUDA C++ Programming Guide, "Shared Memory": the product in tiles, which there asks for whole tiles.
 """
 
 from __future__ import annotations

@@ -3,6 +3,8 @@
 Customers have 2, 5, 20, 100, 4, ... purchases, and each thread adds up one customer's. The amounts lie one customer
 after the other, with the place where each begins in `offsets`, as the rows of a sparse matrix do in the CSR format.
 Grouped by length, 0 to 8, 9 to 32 and 33 to 128, the lanes of a warp end at nearly the same time.
+
+Source: CUDA C++ Best Practices Guide, "Branching and Divergence"; the grouping is that of sliced sparse formats.
 """
 
 import numpy as np

@@ -2,6 +2,8 @@
 
 Every rung copies an n x n matrix with one thread per element, in blocks of 32 x (threads / 32). A warp is 32 threads
 with neighbouring x, whatever the kernel makes of x.
+
+Source: CUDA C++ Best Practices Guide, "Strided Accesses".
 """
 
 import numpy as np

@@ -7,6 +7,9 @@ All rungs come to y = 2x + 1 for n float32. Those that only copy leave the arith
 the host, which shows that every byte arrived. They run on a GPU alone, and the host's clock times them, from the call
 until the device is synchronized: their work is in several streams, or on the host itself. `bytes_moved` is what crosses
 the bus, except for `kernel_alone`, where it is global memory.
+
+Source: M. Harris, "How to Optimize Data Transfers in CUDA C/C++" and "How to Overlap Data Transfers in CUDA C/C++"
+    (2012).
 """
 
 from __future__ import annotations

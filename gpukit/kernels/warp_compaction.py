@@ -2,6 +2,8 @@
 
 Where an element goes depends on how many are kept before it. Atomics hand out places in whatever order they come; a
 count per block and a scan of the counts keep the order.
+
+Source: A. Adinets, "CUDA Pro Tip: Optimized Filtering with Warp-Aggregated Atomics" (2014), for `ballot`.
 """
 
 from __future__ import annotations

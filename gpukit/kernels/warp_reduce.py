@@ -1,6 +1,8 @@
 """Warp reduction: one sum per 32 elements, through shared memory, by shuffles, and by one instruction.
 
 Warp w of the grid sums elements 32 w to 32 w + 31; lanes past the end bring a zero and take part like the others.
+
+Source: J. Luitjens, "Faster Parallel Reductions on Kepler" (2014).
 """
 
 from __future__ import annotations

@@ -2,6 +2,8 @@
 
 Three launches: every block scans its own elements and leaves its sum; one block scans the sums; every block adds what
 lies before it. The rungs differ in the first.
+
+Source: W. D. Hillis and G. L. Steele, "Data Parallel Algorithms" (1986), for `shared_steps`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,8 @@
 """Segmented reduction: sums of runs of neighbouring elements, one atomic per element or one per run and warp.
 
 Element i belongs to segment segment[i], which never falls from one element to the next; segments may be empty.
+
+Source: S. Sengupta, M. Harris, Y. Zhang, J. D. Owens, "Scan Primitives for GPU Computing" (2007).
 """
 
 from __future__ import annotations
