@@ -251,6 +251,14 @@ class CppKernel:
         return _cpp_kernels(self.path, options)[self.name]
 
 
+def launchable(kernel: Any, args: tuple, *sizes: int) -> tuple[Any, tuple]:
+    """(kernel, arguments) of a launch: a kernel in Python as it is; one in C++ compiled, and told the sizes, which an
+    array of numba's knows by itself, as ints behind its arrays."""
+    if isinstance(kernel, CppKernel):
+        return kernel.compiled(), (*args, *map(np.int32, sizes))
+    return kernel, args
+
+
 @cache
 def _cpp_kernels(path: Path, options: tuple[str, ...]) -> Any:
     from gpukit import raw  # the compiler is an extra that Python kernels do without

@@ -11,7 +11,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.inputs import ramp, random_integers
-from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
+from gpukit.registry import Family, Launch, Plan, Problem, launchable
 
 WARP = 32
 LARGEST = 1 << 29  # so that 3x + 1 fits an int32
@@ -83,9 +83,8 @@ def in_warps(kernel, problem: Problem, block: int, device: Device) -> Plan:
 
 def two_sides(kernel, problem: Problem, block: int, x, y, answer) -> Plan:
     """One launch over x. Each element is read and written once: a multiplication and an addition, or a division."""
-    args = (x, y, np.int32(x.size)) if isinstance(kernel, CppKernel) else (x, y)
-    compiled = kernel.compiled() if isinstance(kernel, CppKernel) else kernel
-    launch = Launch(compiled, max(1, -(-x.size // block)), block, args)
+    made, args = launchable(kernel, (x, y), x.size)
+    launch = Launch(made, max(1, -(-x.size // block)), block, args)
     nbytes = 2 * problem.n * x.dtype.itemsize
     return Plan(answer=answer, launches=(launch,), outputs=(y,), bytes_moved=nbytes, flops=problem.n * 3 // 2)
 

@@ -13,7 +13,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.inputs import random_floats
-from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
+from gpukit.registry import Family, Launch, Plan, Problem, launchable
 
 FIELDS = 4
 
@@ -54,11 +54,8 @@ def of_arrays(kernel, problem: Problem, block: int, device: Device) -> Plan:
 def field_copied(kernel, problem: Problem, block: int, device: Device, points) -> Plan:
     """One launch, for which 4 bytes of each point must be read and 4 written."""
     x = device.xp.empty(problem.n, np.float32)
-    args: tuple = (points, x)
-    compiled = kernel
-    if isinstance(kernel, CppKernel):
-        compiled, args = kernel.compiled(), (*args, np.int32(problem.n))
-    launch = Launch(compiled, max(1, -(-problem.n // block)), block, args)
+    made, args = launchable(kernel, (points, x), problem.n)
+    launch = Launch(made, max(1, -(-problem.n // block)), block, args)
     return Plan(lambda: device.to_host(x), launches=(launch,), outputs=(x,), bytes_moved=2 * x.nbytes)
 
 

@@ -20,7 +20,7 @@ from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
 from gpukit.inputs import random_floats, random_integers
-from gpukit.registry import Array, CppKernel, Family, Launch, Plan, PlanOf, Problem
+from gpukit.registry import Array, Family, Launch, Plan, PlanOf, Problem, launchable
 
 WARP = 32
 PRODUCES = "the product"
@@ -74,12 +74,10 @@ def plan_of(kernel: Any, problem: Problem, grid: tuple[int, int], block: tuple[i
     """A launch that leaves C."""
     a, b = problem.arrays["a"], problem.arrays["b"]
     c = device.xp.empty((a.shape[0], b.shape[1]), a.dtype)
-    size: tuple = ()
-    if isinstance(kernel, CppKernel):
-        kernel, size = kernel.compiled(), tuple(np.int32(length) for length in (*a.shape, b.shape[1]))
+    made, args = launchable(kernel, (a, b, c), *a.shape, b.shape[1])
     return Plan(
         answer=lambda: device.to_host(c),
-        launches=(Launch(kernel, grid, block, (a, b, c, *size)),),
+        launches=(Launch(made, grid, block, args),),
         outputs=(c,),
         bytes_moved=a.nbytes + b.nbytes + c.nbytes,
         flops=2 * a.size * b.shape[1],

@@ -12,7 +12,7 @@ from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.inputs import ramp, random_integers
 from gpukit.kernels.divergence import order_of_kinds, put_back, regroup
-from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
+from gpukit.registry import Family, Launch, Plan, Problem, launchable
 
 KINDS = 32
 ROUNDS = 64  # so that the sides cost more than the branch
@@ -51,13 +51,10 @@ def kinds_in_a_warp(per_warp: int):
         xp = device.xp
         x, kind = (regroup(problem.arrays[name], order, xp) for name in ("x", "kind"))
         y = xp.empty_like(x)
-        args: tuple = (x, kind, y, np.int32(ROUNDS))
-        compiled = kernel
-        if isinstance(kernel, CppKernel):
-            compiled, args = kernel.compiled(), (*args, np.int32(x.size))
+        made, args = launchable(kernel, (x, kind, y, np.int32(ROUNDS)), x.size)
         return Plan(
             answer=lambda: device.to_host(put_back(y, order, problem.n, xp)),
-            launches=(Launch(compiled, -(-x.size // block), block, args),),
+            launches=(Launch(made, -(-x.size // block), block, args),),
             outputs=(y,),
             bytes_moved=3 * problem.n * x.dtype.itemsize,
             flops=2 * ROUNDS * problem.n,

@@ -11,6 +11,7 @@ Source: G. Ruetsch and P. Micikevicius, "Optimizing Matrix Transpose in CUDA" (2
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
 from gpukit.inputs import ramp
-from gpukit.registry import Array, CppKernel, Family, Launch, Plan, Problem
+from gpukit.registry import Array, Family, Launch, Plan, Problem, launchable
 
 TILE = 32  # elements along each side of a tile: one warp takes a row
 PITCH = TILE + 1  # words from a row of the padded tile to the next; numba wants a name or a number, not a sum
@@ -71,36 +72,33 @@ def _plan(launch: Launch, x: Array, y: Array, device: Device) -> Plan:
     return Plan(answer=lambda: device.to_host(y), launches=(launch,), outputs=(y,), bytes_moved=x.nbytes + y.nbytes)
 
 
+def _thread_each(kernel: Any, x: Array, y: Array, of: Array, block: int) -> Launch:
+    """A launch with one thread per element of the matrix `of`; a warp takes 32 neighbours in a row of it."""
+    width, height = shape_of_block(block)
+    rows, columns = of.shape
+    return Launch(kernel, (-(-columns // width), -(-rows // height)), (width, height), (x, y))
+
+
 def element_per_thread(kernel: Any, problem: Problem, block: int, device: Device) -> Plan:
     """One thread per element of `x`; a warp takes 32 neighbours in a row."""
     x = problem.arrays["x"]
-    rows, columns = x.shape
-    width, height = shape_of_block(block)
-    y = device.xp.empty((columns, rows), x.dtype)
-    return _plan(Launch(kernel, (-(-columns // width), -(-rows // height)), (width, height), (x, y)), x, y, device)
+    y = device.xp.empty(x.shape[::-1], x.dtype)
+    return _plan(_thread_each(kernel, x, y, of=x, block=block), x, y, device)
 
 
 def element_of_transpose_per_thread(kernel: Any, problem: Problem, block: int, device: Device) -> Plan:
     """One thread per element of `y`; a warp takes 32 neighbours in a row of it."""
     x = problem.arrays["x"]
-    rows, columns = x.shape
-    width, height = shape_of_block(block)
-    y = device.xp.empty((columns, rows), x.dtype)
-    return _plan(Launch(kernel, (-(-rows // width), -(-columns // height)), (width, height), (x, y)), x, y, device)
+    y = device.xp.empty(x.shape[::-1], x.dtype)
+    return _plan(_thread_each(kernel, x, y, of=y, block=block), x, y, device)
 
 
 def copy_per_thread(kernel: Any, problem: Problem, block: int, device: Device) -> Plan:
     """As `element_per_thread`, but `y` has the shape of `x`; the host turns it, so that the answers can be compared."""
     x = problem.arrays["x"]
-    rows, columns = x.shape
-    width, height = shape_of_block(block)
-    y = device.xp.empty((rows, columns), x.dtype)
-    return Plan(
-        answer=lambda: device.to_host(y).T,
-        launches=(Launch(kernel, (-(-columns // width), -(-rows // height)), (width, height), (x, y)),),
-        outputs=(y,),
-        bytes_moved=x.nbytes + y.nbytes,
-    )
+    y = device.xp.empty_like(x)
+    plan = _plan(_thread_each(kernel, x, y, of=x, block=block), x, y, device)
+    return replace(plan, answer=lambda: device.to_host(y).T)
 
 
 def tile_per_block(kernel: Any, problem: Problem, block: int, device: Device) -> Plan:
@@ -108,11 +106,9 @@ def tile_per_block(kernel: Any, problem: Problem, block: int, device: Device) ->
     x = problem.arrays["x"]
     rows, columns = x.shape
     y = device.xp.empty((columns, rows), x.dtype)
-    size: tuple = ()
-    if isinstance(kernel, CppKernel):
-        kernel, size = kernel.compiled(), (np.int32(rows), np.int32(columns))
+    made, args = launchable(kernel, (x, y), rows, columns)
     tiles = -(-columns // TILE), -(-rows // TILE)
-    return _plan(Launch(kernel, tiles, shape_of_block(block), (x, y, *size)), x, y, device)
+    return _plan(Launch(made, tiles, shape_of_block(block), args), x, y, device)
 
 
 # --- the ladder ------------------------------------------------------------------------------------------------------

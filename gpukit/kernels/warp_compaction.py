@@ -15,7 +15,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.kernels.warp_scan import ONE_BLOCK, scan_sums
-from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
+from gpukit.registry import Family, Launch, Plan, Problem, launchable
 from gpukit.warp import FULL, place_among, warp_scan
 
 ANY_ORDER, IN_ORDER = "the kept elements, in any order", "the kept elements, in order"
@@ -47,12 +47,10 @@ def by_atomics(kernel: Any, problem: Problem, block: int, device: Device) -> Pla
     """`kept` int32 (n,) fills from the front, `count` int32 (1,) counts. There is no order, so the answer is sorted."""
     x, xp = problem.arrays["x"], device.xp
     kept, count = xp.empty(problem.n, np.int32), xp.zeros(1, np.int32)
-    size: tuple = ()
-    if isinstance(kernel, CppKernel):
-        kernel, size = kernel.compiled(), (np.int32(problem.n),)
+    made, args = launchable(kernel, (x, kept, count), problem.n)
     return Plan(
         answer=lambda: np.sort(device.to_host(kept)[: int(device.to_host(count)[0])]),
-        launches=(Launch(kernel, -(-problem.n // block), block, (x, kept, count, *size)),),
+        launches=(Launch(made, -(-problem.n // block), block, args),),
         outputs=(kept,),
         restores=((count, 0),),
         bytes_moved=4 * problem.n + 4 * len(problem.expected),

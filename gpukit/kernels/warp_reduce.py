@@ -13,7 +13,7 @@ import numpy as np
 
 from gpukit import cuda
 from gpukit.devices import Device
-from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
+from gpukit.registry import Family, Launch, Plan, Problem, launchable
 from gpukit.warp import warp_sum, warp_sum_everywhere
 
 PRODUCES = "a sum per warp"
@@ -43,12 +43,10 @@ def plan(kernel: Any, problem: Problem, block: int, device: Device) -> Plan:
     """One thread per element; `out` float32, one per warp."""
     x = problem.arrays["x"]
     out = device.xp.empty(-(-problem.n // 32), np.float32)
-    size: tuple = ()
-    if isinstance(kernel, CppKernel):
-        kernel, size = kernel.compiled(), (np.int32(problem.n),)
+    made, args = launchable(kernel, (x, out), problem.n)
     return Plan(
         answer=lambda: device.to_host(out),
-        launches=(Launch(kernel, -(-problem.n // block), block, (x, out, *size)),),
+        launches=(Launch(made, -(-problem.n // block), block, args),),
         outputs=(out,),
         bytes_moved=4 * problem.n + 4 * out.size,
         flops=problem.n,

@@ -15,7 +15,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
-from gpukit.registry import CppKernel, Family, Launch, Plan, Problem
+from gpukit.registry import Family, Launch, Plan, Problem, launchable
 from gpukit.warp import warp_scan
 
 PRODUCES = "the running sums"
@@ -48,13 +48,11 @@ def plan(kernel: Any, problem: Problem, block: int, device: Device) -> Plan:
     x, xp = problem.arrays["x"], device.xp
     blocks = -(-problem.n // block)
     y, sums = xp.empty(problem.n, np.int32), xp.empty(blocks, np.int32)
-    size: tuple = ()
-    if isinstance(kernel, CppKernel):
-        kernel, size = kernel.compiled(), (np.int32(problem.n),)
+    made, args = launchable(kernel, (x, y, sums), problem.n)
     return Plan(
         answer=lambda: device.to_host(y),
         launches=(
-            Launch(kernel, blocks, block, (x, y, sums, *size)),
+            Launch(made, blocks, block, args),
             Launch(scan_sums, 1, ONE_BLOCK, (sums,)),
             Launch(add_what_lies_before, blocks, block, (y, sums)),
         ),
