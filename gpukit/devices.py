@@ -5,6 +5,9 @@ A device gives the array module, launches kernels and waits for them; everything
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
+from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
@@ -17,11 +20,14 @@ from gpukit.registry import Launch, Plan
 
 class Device(Protocol):
     """name: "cpu" or "gpu". xp: the module that makes its arrays. sms: multiprocessors (the CPU machine counts as an
-    H200's). memory_bytes: what arrays may take in all, None where it is not limited."""
+    H200's). memory_bytes: what arrays can still take, None where there is no telling."""
 
     name: str
     xp: ModuleType
     sms: int
+
+    @property
+    def memory_bytes(self) -> int | None: ...
 
     def launch(self, launch: Launch) -> None:
         """Start one launch; on a GPU it runs on by itself."""
@@ -40,6 +46,17 @@ class CpuMachine:
         self.name = "cpu"
         self.xp: ModuleType = np
         self.sms = find_gpu(DEFAULT_GPU).sms or 1
+
+    @property
+    def memory_bytes(self) -> int | None:
+        """What this computer could give to a program."""
+        with suppress(OSError, ValueError, IndexError):
+            for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
+                if line.startswith("MemAvailable:"):
+                    return int(line.split()[1]) * 1024
+        with suppress(AttributeError, OSError, ValueError):
+            return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+        return None
 
     def launch(self, launch: Launch) -> None:
         import gpukit

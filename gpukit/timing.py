@@ -16,7 +16,6 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -399,7 +398,6 @@ def _doubts(timing: Timing, clock: Clock) -> list[str]:
 # --- ceilings --------------------------------------------------------------------------------------------------------
 
 GPU_SIZE_BYTES, CPU_SIZE_BYTES = 2 << 30, 256 << 20
-MEMINFO = Path("/proc/meminfo")
 READ_THREADS, LOADS = 256, 4
 TILE_BYTES = READ_THREADS * LOADS * 16  # what one block reads in a round
 BLOCKS_PER_SM = 8
@@ -487,7 +485,7 @@ def read_ceiling(device: Device, size_bytes: int | None = None, **options: Any) 
 
 def _size(device: Device, size_bytes: int | None, arrays: int) -> int:
     """Bytes of an array, whole tiles: as asked for, or the default as far as `arrays` of it fit."""
-    free = _free_bytes(device)
+    free = device.memory_bytes
     default = GPU_SIZE_BYTES if device.name == "gpu" else CPU_SIZE_BYTES
     if size_bytes is None:
         size_bytes = default if free is None else min(default, free // (2 * arrays))
@@ -496,18 +494,6 @@ def _size(device: Device, size_bytes: int | None, arrays: int) -> int:
     if size_bytes < TILE_BYTES:
         raise GpukitError(f"{size_bytes:,} bytes are too few to measure memory with; use at least {TILE_BYTES:,}.")
     return size_bytes // TILE_BYTES * TILE_BYTES
-
-
-def _free_bytes(device: Device) -> int | None:
-    """Memory that arrays may still take, None where the system does not say."""
-    if device.name == "gpu":
-        pooled = device.xp.get_default_memory_pool().free_bytes()
-        return int(device.xp.cuda.runtime.memGetInfo()[0]) + int(pooled)
-    if MEMINFO.exists():
-        for line in MEMINFO.read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    return None
 
 
 def _cores() -> int:

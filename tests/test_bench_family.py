@@ -130,6 +130,8 @@ def swaps(monkeypatch):
 class Gpu(CpuMachine):
     """The CPU machine under the name of a GPU, with as much memory as a test wants."""
 
+    memory_bytes: int | None = None
+
     def __init__(self, memory_bytes=1 << 30):
         super().__init__()
         self.name = "gpu"

@@ -480,19 +480,19 @@ def test_reading_counts_what_it_reads():
 
 def test_sizes_are_whole_tiles_that_fit(monkeypatch):
     assert read_ceiling(CpuMachine(), (1 << 20) + 5, repeats=1).bytes_moved == 1 << 20
-    monkeypatch.setattr(timing, "_free_bytes", lambda device: 1 << 22)
+    monkeypatch.setattr(CpuMachine, "memory_bytes", 1 << 22)
     assert read_ceiling(CpuMachine(), repeats=1).bytes_moved == 1 << 21
     assert copy_ceiling(CpuMachine(), repeats=1).bytes_moved == 2 << 20
     with pytest.raises(GpukitError, match=r"2 x 4,194,304 bytes do not fit into the 4,194,304 that are free"):
         copy_ceiling(CpuMachine(), 1 << 22)
     with pytest.raises(GpukitError, match="100 bytes are too few"):
         read_ceiling(CpuMachine(), 100)
-    monkeypatch.setattr(timing, "_free_bytes", lambda device: None)
+    monkeypatch.setattr(CpuMachine, "memory_bytes", None)
     assert timing._size(CpuMachine(), None, 1) == timing.CPU_SIZE_BYTES
 
 
 def test_free_memory_is_what_the_system_says():
-    free = timing._free_bytes(CpuMachine())
+    free = CpuMachine().memory_bytes
     assert free is None or 1 << 20 < free < 1 << 50
 
 
@@ -513,10 +513,8 @@ def test_ceilings_on_a_gpu(monkeypatch):
     xp = SimpleNamespace(
         **{name: getattr(np, name) for name in ("ones", "empty", "zeros", "copyto")},
         RawKernel=raw,
-        get_default_memory_pool=lambda: SimpleNamespace(free_bytes=lambda: 0),
-        cuda=SimpleNamespace(runtime=SimpleNamespace(memGetInfo=lambda: (1 << 30, 1 << 31))),
     )
-    device = SimpleNamespace(name="gpu", xp=xp, sms=1, to_host=np.array)
+    device = SimpleNamespace(name="gpu", xp=xp, sms=1, memory_bytes=1 << 30, to_host=np.array)
     result = read_ceiling(device, 5 * timing.TILE_BYTES, repeats=4)
     assert result.bytes_moved == 5 * timing.TILE_BYTES and kernels == ["read_all"] and result.machine == "gpu"
     result = copy_ceiling(device, 1 << 20, repeats=4)

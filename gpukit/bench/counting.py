@@ -10,11 +10,10 @@ import gpukit
 from gpukit import devices
 from gpukit.comparison import LevelComparison
 from gpukit.devices import CpuMachine
+from gpukit.levels import COMPILED, SOURCE
 from gpukit.machine import counters
 from gpukit.registry import CPP, Launch, Plan, Rung
 from gpukit.report import Report
-
-SOURCE, COMPILED = "source", "compiled"
 
 
 @dataclass(frozen=True)

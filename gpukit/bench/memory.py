@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +19,7 @@ SMALL, DOUBLE = 256, 512
 
 def refuse_too_large(family: Family, rungs: Sequence[Rung], n: int, block: int, device: Device) -> None:
     """Raise GpukitError, with the bytes needed and free, if the arrays of a problem do not fit the device."""
-    free = free_bytes(device)
+    free = device.memory_bytes
     if free is None:
         return
     needed = bytes_needed(family, rungs, n, block)
@@ -84,24 +82,6 @@ def _bytes(values: Iterable[Any]) -> int:
     return sum(bases.values())
 
 
-def free_bytes(device: Device) -> int | None:
-    """Bytes of memory that are free on a device; None where there is no telling."""
-    if device.name == "gpu":
-        return getattr(device, "memory_bytes", None)
-    return _free_here()
-
-
-def _free_here() -> int | None:
-    """Memory that this computer could give to a program, in bytes."""
-    with suppress(OSError, ValueError, IndexError):
-        for line in Path("/proc/meminfo").read_text(encoding="ascii").splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    with suppress(AttributeError, OSError, ValueError):
-        return os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    return None
-
-
 @contextmanager
 def errors_as_sentences(family: Family, n: int, device: Device) -> Iterator[None]:
     """Memory that runs out all the same (CuPy's OutOfMemoryError is a MemoryError, too) is a sentence."""
@@ -109,7 +89,7 @@ def errors_as_sentences(family: Family, n: int, device: Device) -> Iterator[None
         yield
     except MemoryError:
         where = "the GPU" if device.name == "gpu" else "this computer"
-        free = free_bytes(device)
+        free = device.memory_bytes
         left = f", which has {_shown(free)} free" if free is not None else ""
         raise GpukitError(
             f"n = {n:,} {family.size} do not fit into the memory of {where}{left}: give a smaller --n"
