@@ -7,10 +7,12 @@ import pytest
 
 import gpukit
 from gpukit import checking, devices, registry
+from gpukit.bench import counting
 from gpukit.compilers import toolkit
 
 CPU = devices.device("cpu")
 NO_COMPILER = toolkit.why_no_nvrtc()
+LEVELS = ["source"] if NO_COMPILER else ["source", "compiled"]
 needs_compiler = pytest.mark.skipif(bool(NO_COMPILER), reason=NO_COMPILER or "the compilers are here")
 
 
@@ -30,15 +32,29 @@ def counters(family: registry.Family, key: str, level: str | None = None, n: int
     return report(family, key, level, n, block).counters
 
 
-def report(family: registry.Family, key: str, level: str | None = None, n: int = 0, block: int = 0) -> gpukit.Report:
+def report(
+    family: registry.Family, key: str, level: str | None = None, n: int = 0, block: int = 0, kind: str = ""
+) -> gpukit.Report:
     """The report of a rung's one launch, whose answer was found right."""
-    rung, problem = family.rungs[key], made(family, n)
-    plan = rung.plan(problem, block or family.block, CPU)
-    devices.poison(plan)
-    devices.restore(plan)
-    (one,) = plan.launches
-    found = gpukit.profile(one.kernel, one.grid, one.block, *one.args, hazards=False, level=level)
-    assert checking.compare(rung, problem, block, np.asarray(plan.answer())) is None
+    (found,) = reports(family, key, level, n, block, kind)
+    return found
+
+
+def reports(
+    family: registry.Family,
+    key: str,
+    level: str | None = None,
+    n: int = 0,
+    block: int = 0,
+    kind: str = "",
+    hazards: bool = False,
+) -> list[gpukit.Report]:
+    """The reports of a rung's launches in order, once its answer was found right. `level` is None for CUDA C++."""
+    rung, problem, threads = family.rungs[key], made(family, n, kind), block or family.block
+    plan = rung.plan(problem, threads, CPU)
+    found = counting.profile(plan, level=level, hazards=hazards)
+    failure = checking.compare(rung, problem, threads, np.asarray(plan.answer()))
+    assert failure is None, str(failure)
     return found
 
 

@@ -7,6 +7,7 @@ import pytest
 
 import gpukit
 from gpukit import checking, devices, registry
+from gpukit.bench import counting
 from gpukit.compilers import toolkit
 
 FAMILIES = registry.families()
@@ -70,23 +71,9 @@ def counted(rung):
     family = FAMILIES[rung.family]
     problem = family.problem(family.cpu_n, family.kinds[-1], np.random.default_rng(0), CPU)
     plan = rung.plan(problem, family.block, CPU)
-    devices.restore(plan)
-    total = {}
-    for launch in plan.launches:
-        level = "source" if rung.language == registry.NUMBA else None
-        report = gpukit.profile(
-            launch.kernel,
-            launch.grid,
-            launch.block,
-            *launch.args,
-            shared_bytes=launch.shared_bytes,
-            hazards=False,
-            level=level,
-        )
-        for name, value in report.counters.items():
-            total[name] = total.get(name, 0) + value
+    found = counting.count(rung, plan, hazards=False).counters
     assert checking.compare(rung, problem, family.block, np.asarray(plan.answer())) is None
-    return total
+    return found
 
 
 COUNTED = {}

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rungs import CPU, LEVELS, counters
+from family_runs import CPU, LEVELS, counters, report
 
 import gpukit
 from gpukit import checking, cuda, registry
@@ -19,7 +19,7 @@ AT += [pytest.param(f"cpp:{key}", None) for key in ("tiled_16", "tiled_32") if l
 
 @pytest.mark.parametrize(("key", "level"), [at for at in AT if "tiled" not in at.values[0]])
 def test_exact_counts_of_a_thread_per_element(key, level):
-    found = counters("matmul", key, N, 256, level)
+    found = counters(registry.find_family("matmul"), key, level, N, 256)
     for_each_k, to_store = {"uncoalesced": (32 + 1, 32), "coalesced": (1 + 4, 4)}[key]
     assert found["global_load_requests"] == 2 * N * WARPS
     assert found["global_load_sectors"] == for_each_k * N * WARPS
@@ -30,7 +30,7 @@ def test_exact_counts_of_a_thread_per_element(key, level):
 @pytest.mark.parametrize(("key", "level"), [at for at in AT if "tiled" in at.values[0]])
 def test_exact_counts_of_tiles(key, level):
     side = int(key[-2:])
-    found = counters("matmul", key, N, 256, level)
+    found = counters(registry.find_family("matmul"), key, level, N, 256)
     rounds = N // side
     assert found["global_load_requests"] == 2 * rounds * WARPS
     assert found["global_load_sectors"] == 4 * 2 * rounds * WARPS
@@ -44,7 +44,7 @@ def test_exact_counts_of_tiles(key, level):
 @pytest.mark.parametrize("n", [1, 17, 37])
 @pytest.mark.parametrize(("key", "level"), AT)
 def test_any_shape(key, level, n):
-    counters("matmul", key, n, 256, level, "whole numbers")  # checks the answer
+    report(registry.find_family("matmul"), key, level, n, 256, "whole numbers")  # checks the answer
 
 
 @pytest.mark.parametrize("block", [0, 48, 2048])

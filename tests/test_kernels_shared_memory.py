@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from rungs import LEVELS, counters, reports
+from family_runs import LEVELS, counters, reports
 
 import gpukit
 from gpukit import cuda, registry
@@ -15,7 +15,7 @@ SHARED = ("requests", "wavefronts", "bank_conflicts")
 
 def of_warp(key, way, level):
     """(requests, wavefronts, conflicts) of shared loads or stores in one warp."""
-    found = counters("banks", key, N, BLOCK, level)
+    found = counters(registry.find_family("banks"), key, level, N, BLOCK)
     each = [divmod(found[f"shared_{way}_{name}"], WARPS) for name in SHARED]
     assert all(rest == 0 for _, rest in each)  # every warp does the same
     return tuple(count for count, _ in each)
@@ -80,13 +80,14 @@ def test_a_tile_that_is_too_small_is_found():
     ],
 )
 def test_counts_of_a_block_of_256(key, expected, level):
-    found = counters("barriers", key, N, BLOCK, level)
+    found = counters(registry.find_family("barriers"), key, level, N, BLOCK)
     assert {name: found[name] for name in expected} == {name: BLOCKS * count for name, count in expected.items()}
 
 
 @pytest.mark.parametrize(("level", "words"), list(zip(LEVELS, (1, 2), strict=False)))
 def test_shuffles_of_sums_of_int32_move_two_words_once_compiled(level, words):
-    assert counters("barriers", "publish", N, BLOCK, level)["warp_synchronisations"] == 5 * words * WARPS
+    found = counters(registry.find_family("barriers"), "publish", level, N, BLOCK)
+    assert found["warp_synchronisations"] == 5 * words * WARPS
 
 
 @pytest.mark.parametrize("level", LEVELS)
@@ -101,7 +102,8 @@ def test_shuffles_of_sums_of_int32_move_two_words_once_compiled(level, words):
     ],
 )
 def test_the_mistake_is_found_where_it_is(key, kinds, line, level):
-    (report,) = reports("barriers", key, N, BLOCK, level)  # which also checks that the sum is right all the same
+    # which also checks that the sum is right all the same
+    (report,) = reports(registry.find_family("barriers"), key, level, N, BLOCK, hazards=True)
     assert {hazard.kind for hazard in report.errors} == kinds
     texts = {at.number: at.text for at in report.lines}
     assert all(line in texts[hazard.line] for hazard in report.errors)
@@ -117,4 +119,4 @@ def test_a_block_of_one_warp_has_no_race_to_publish():
 @pytest.mark.parametrize(("n", "block"), [(1, 64), (333, 256)])
 def test_blocks_and_warps_that_are_not_full(family, level, n, block):
     for key in registry.find_family(family).rungs:
-        counters(family, key, n, block, level)  # checks the answer
+        counters(registry.find_family(family), key, level, n, block)  # checks the answer

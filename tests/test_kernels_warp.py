@@ -2,28 +2,18 @@
 
 import numpy as np
 import pytest
+from family_runs import CPU, LEVELS, reports
 
 import gpukit
-from gpukit import cuda, devices, registry, warp
-from gpukit.compilers import toolkit
+from gpukit import cuda, registry, warp
 
-CPU = devices.device("cpu")
-LEVELS = ["source"] if toolkit.why_no_nvrtc() else ["source", "compiled"]
 N, BLOCK = 4096, 256
 WARPS, BLOCKS = N // 32, N // BLOCK
 
 
 def counters(family, key, level="source", launch=0):
     """The counters of one launch of a rung on N elements."""
-    made = registry.find_family(family)
-    problem = made.problem(N, made.kinds[-1], np.random.default_rng(0), CPU)
-    plan = made.rungs[key].plan(problem, BLOCK, CPU)
-    devices.restore(plan)
-    for number, one in enumerate(plan.launches):
-        report = gpukit.profile(one.kernel, one.grid, one.block, *one.args, hazards=False, level=level)
-        if number == launch:
-            return report.counters
-    raise AssertionError("there is no such launch")
+    return reports(registry.find_family(family), key, level, N, BLOCK)[launch].counters
 
 
 @pytest.mark.parametrize("level", LEVELS)

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import argparse
 import concurrent.futures
-import csv
 import json
 import re
 import subprocess
 import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -32,19 +31,16 @@ import numpy as np
 
 import gpukit
 from gpukit import checking, devices, registry
+from gpukit.bench import counting
+from gpukit.gpu import metrics, ncu
 from gpukit.gpu.metrics import METRICS
 from gpukit.provenance import provenance
 from gpukit.registry import Family, Plan, Problem, Rung
 
 ROOT = Path(__file__).parents[2]
 RECORD = ROOT / "data/results/h200_families.json"
-# What must be equal. The CPU machine does not split atomics by whether the old value is used.
-COMPARED = (
-    *("global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors"),
-    *("global_atomics", "global_atomic_sectors"),
-    *("shared_load_requests", "shared_store_requests", "shared_load_wavefronts", "shared_store_wavefronts"),
-    *("shared_load_bank_conflicts", "shared_store_bank_conflicts"),
-)
+# What must be equal: the memory counters. Local memory is the registers' business, instructions the assembler's.
+COMPARED = tuple(name for name in metrics.COMPARED if name.startswith(("global_", "shared_")))
 # The sanitizer's tools; small sizes, since each access is followed.
 TOOLS = ("memcheck", "synccheck")
 SANITIZED_N = 5_000
@@ -130,13 +126,12 @@ def record(out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     run_again = [sys.executable, __file__, "--run", str(out / "launched.json")]
     table = out / "counters.csv"
-    ncu = ["ncu", "--clock-control", "none", "--print-units", "base", "--csv", "--profile-from-start", "off"]
-    ncu += ["--metrics", ",".join(METRICS.values()), "--log-file", str(table)]
-    if subprocess.run([*ncu, *run_again], stdout=subprocess.DEVNULL).returncode:
+    asked = ncu.command("ncu", [*METRICS.values()], str(table), run_again)
+    if subprocess.run(asked, stdout=subprocess.DEVNULL).returncode:
         sys.exit(f"Nsight Compute stopped: {table.read_text()[-2000:] if table.exists() else ''}")
     listed = json.loads((out / "launched.json").read_text())
     version = subprocess.run(["ncu", "--version"], capture_output=True, text=True).stdout.splitlines()[-1].split()[1]
-    command = " ".join([*ncu[:-1], "counters.csv", "python data/probes/families.py --run launched.json"])
+    command = " ".join(ncu.command("ncu", [*METRICS.values()], "counters.csv", ["python", "families.py", "--run", "-"]))
     machine = provenance(command, devices.device("gpu")) | {"ncu": version}
     result = {"machine": machine, "wrong": listed["wrong"]}
     result |= {"wrong_for_a_race": listed["wrong_for_a_race"], "launches": collected(table, listed["launched"])}
@@ -147,15 +142,11 @@ def record(out: Path) -> None:
 
 def collected(table: Path, names: list[str]) -> dict[str, dict[str, int]]:
     """Counters that are not 0 by launch, from Nsight Compute's CSV file, in which launches have their order."""
-    rows = csv.DictReader(line for line in table.read_text().splitlines() if line.startswith('"'))
-    known = {metric: name for name, metric in METRICS.items()}
-    readings: dict[int, dict[str, int]] = defaultdict(dict)
-    for row in rows:
-        of_launch = readings[int(row["ID"])]
-        value = int(float(row["Metric Value"].replace(",", "")))
-        if value and row["Metric Name"] in known:
-            of_launch[known[row["Metric Name"]]] = value
-    return {name: readings[number] for name, number in zip(names, sorted(readings), strict=True)}
+    readings = ncu.parse(table.read_text())
+    return {
+        name: {counter: value for counter, value in reading.counters.items() if value}
+        for name, reading in zip(names, readings, strict=True)
+    }
 
 
 def sanitize(out: Path) -> None:
@@ -205,28 +196,12 @@ def sanitized(tool: str, only: str | None) -> dict[str, Any]:
 
 def counted(plan: Plan, level: str | None) -> list[dict[str, int]]:
     """Counters of each launch of a plan that are compared."""
-    devices.restore(plan)
-    found = []
-    for launch in plan.launches:
-        report = gpukit.profile(
-            *(launch.kernel, launch.grid, launch.block, *launch.args),
-            shared_bytes=launch.shared_bytes,
-            hazards=False,
-            level=level,
-        )
-        found.append({name: report.counters.get(name, 0) for name in COMPARED})
-    return found
+    return [compared(report.counters) for report in counting.profile(plan, hazards=False, level=level)]
 
 
-def hardware(counters: dict[str, int]) -> dict[str, int]:
-    """A reading under the CPU machine's names."""
-    made = {name: counters.get(name, 0) for name in COMPARED}
-    parts = ("global_reduction", "global_atomic")
-    made["global_atomics"] = sum(counters.get(f"{part}_requests", 0) for part in parts)
-    made["global_atomic_sectors"] = counters.get("global_reduction_sectors", 0) + counters.get(
-        "global_atomic_op_sectors", 0
-    )
-    return made
+def compared(counters: Mapping[str, int | float]) -> dict[str, int]:
+    """The counters that are compared; what is not there was 0."""
+    return {name: int(counters.get(name, 0)) for name in COMPARED}
 
 
 # Rung -> level -> why its counters differ from the hardware's. What is not here must be equal.
@@ -275,7 +250,7 @@ def compare(out: Path) -> dict[str, Any]:
             if launch not in readings["launches"]:
                 print(f"{launch}: not read on the GPU")
                 continue
-            there = hardware(readings["launches"][launch])
+            there = compared(readings["launches"][launch])
             entry: dict[str, Any] = {
                 "language": rung.language,
                 "counters": {counter: value for counter, value in there.items() if value},
@@ -283,7 +258,7 @@ def compare(out: Path) -> dict[str, Any]:
             }
             stray = stray_conflicts(there, of_level["compiled"][k])
             if stray:
-                twice = hardware(readings["launches"].get(launch + AGAIN, {}))
+                twice = compared(readings["launches"].get(launch + AGAIN, {}))
                 entry["stray_conflicts"] = stray
                 if launch + AGAIN in readings["launches"]:
                     entry["stray_conflicts_again"] = stray_conflicts(twice, of_level["compiled"][k])
