@@ -73,3 +73,35 @@ def test_the_grid_was_swept():
     swept = {(row["rung"], row["blocks"]) for row in RECORDS["reduction"]["sweep"]["rows"]}
     blocks = (64, 256, 1024, 4096, 16384)
     assert swept == {(rung, n) for rung in registry.find_family("reduction").sweep.rungs for n in blocks}
+
+
+def test_the_figures_of_the_kernels_readme_are_the_recorded_ones():
+    data = FILES[0].parent
+    text = (data.parents[1] / "gpukit" / "kernels" / "README.md").read_text()
+    words = " ".join(text.split())
+    measured = bandwidths("reduction")
+    told = ("naive", "compact", "sequential", "shared_sequential", "first_add", "last_warp_shuffle", "unrolled")
+    told += (
+        "shuffle",
+        "grid_stride",
+        "coarsened",
+        "cpp:vectorized",
+        "cpp:vectorized_unrolled",
+        "cupy_sum",
+        "torch_sum",
+    )
+    table = words[words.index("## The sum of 2 GiB") : words.index("## Where published")]
+    for key in (*told, "cpp:grid_stride", "cpp:grid_stride_signed"):
+        assert f"{measured[key]:,.0f}" in table, key
+    for ceiling in RECORDS["reduction"]["ceilings"].values():
+        assert f"{ceiling:,.0f}" in table
+    rows = json.loads((data / "h200_launch_cost.json").read_text())["rows"]
+    for n, names in ((1 << 29, ("held_gb_s", "free_gb_s")), (1 << 28, ("held_gb_s", "free_gb_s"))):
+        (row,) = (row for row in rows if (row["rung"], row["n"]) == ("grid_stride", n))
+        assert all(f"{row[name]:,.0f}" in table for name in names)
+    counted = json.loads((data / "h200_families.json").read_text())["summary"]
+    launches, numba, agree = counted["launches"], counted["numba"], counted["compiled_level_agrees"]
+    assert f"all {launches} launches, {numba} in numba and {counted['CUDA C++']} in CUDA C++" in words
+    assert f"counts in {agree}; in the other {launches - agree} the" in words
+    assert f"agrees in {counted['source_level_agrees']} of {numba};" in words
+    assert f"In {counted['launches_with_stray_bank_conflicts']} launches" in words
