@@ -97,7 +97,12 @@ def restore(plan: Plan) -> None:
 def poison(plan: Plan) -> None:
     """Fill the outputs with what no right answer is made of: NaN, or a number far from 0."""
     for array in plan.outputs:
-        array[...] = np.nan if array.dtype.kind in "fc" else array.dtype.type(-0x55555555 & _largest(array.dtype))
+        fill_with_poison(array)
+
+
+def fill_with_poison(array: Any) -> None:
+    """NaN everywhere, or, in integers, a number far from 0."""
+    array[...] = np.nan if array.dtype.kind in "fc" else array.dtype.type(-0x55555555 & _largest(array.dtype))
 
 
 def run(plan: Plan, device: Device) -> None:

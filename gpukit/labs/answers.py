@@ -1,0 +1,191 @@
+"""A student's file as an answer: its kernels, constants and holes, without running any of it."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import gpukit
+from gpukit.errors import GpukitError
+from gpukit.labs import overlay, regions
+from gpukit.labs.errors import AnswerRefused, LabError
+from gpukit.labs.folders import Lab
+from gpukit.labs.holes import Hole, holes
+from gpukit.labs.regions import CPP, PYTHON, SUFFIXES
+from gpukit.registry import nearest
+from gpukit.report.layout import near_path
+
+STUDENT, SOLUTION, SKELETON = "student", "solution", "skeleton"
+_CPP_CONSTANT = r"^[^\S\n]*constexpr\s+[\w ]+?\b{name}\s*=\s*(?P<value>[^;]*);"
+
+
+class Answer:
+    """One file with answers to a lab. `path` is where the machine reads it, and what messages call it.
+
+    Raises AnswerRefused if it may not hold what it holds, or does not parse.
+    """
+
+    def __init__(self, path: Path, host: tuple[str, ...] = (), text: str | None = None):
+        self.path = path
+        self.file = near_path(str(path))
+        self.language = regions.language_of(path.name)
+        self.host = host
+        self.text = read(path) if text is None else text
+        refuse(self.text, self.file, self.language, host)
+        self.holes = holes(self.text, self.file, self.language)
+
+    @cached_property
+    def kernels(self) -> Any:
+        """What `gpukit.load` makes of the file: kernels by name."""
+        return gpukit.load(self.file)
+
+    def kernel(self, name: str) -> Any:
+        """The kernel called `name`. Raises GpukitError where the file has none."""
+        known = list(self.kernels)
+        if name not in known:
+            near = nearest(name, known)
+            raise GpukitError(
+                f"there is no kernel `{name}` here{near}; the tests launch it by that name", file=self.file
+            )
+        return self.kernels[name]
+
+    def constant(self, name: str) -> Any:
+        """The value of a constant. Raises GpukitError where the file has none that is a number or a tuple of them."""
+        value = self._cpp_constant(name) if self.language == CPP else self._python_constant(name)
+        if not isinstance(value, bool | int | float | str | tuple):
+            raise GpukitError(f"`{name}` must be a number that is written down; it is {value!r}", file=self.file)
+        return value
+
+    def _python_constant(self, name: str) -> Any:
+        if name not in self.kernels:
+            raise GpukitError(f"there is no constant `{name}` here: write {name} = your answer", file=self.file)
+        return self.kernels[name]
+
+    def _cpp_constant(self, name: str) -> Any:
+        match = re.search(_CPP_CONSTANT.format(name=re.escape(name)), self.text, re.MULTILINE)
+        if match is None:
+            raise GpukitError(
+                f"there is no constant `{name}` here: write constexpr int {name} = your answer;", file=self.file
+            )
+        try:
+            return ast.literal_eval(re.sub(r"(?<=[\d.])[fFuUlL]+$", "", match["value"].strip()))
+        except (ValueError, SyntaxError):
+            raise GpukitError(
+                f"`{name}` must be one number: {match['value'].strip()} is none", file=self.file
+            ) from None
+
+    def hole_of(self, task: str) -> Hole | None:
+        """The first hole of a task."""
+        return next((hole for hole in self.holes if hole.task == task), None)
+
+    def hole_under(self, kernel: str) -> Hole | None:
+        """The first hole in a kernel or a function of the file that it needs; None for CUDA C++, which does not say."""
+        inside = {hole.function: hole for hole in reversed(self.holes) if hole.function}
+        seen: set[str] = set()
+        waiting = [kernel]
+        while waiting:
+            name = waiting.pop()
+            if name in inside:
+                return inside[name]
+            seen.add(name)
+            waiting += sorted(self._uses.get(name, set()) - seen)
+        return None
+
+    @cached_property
+    def _uses(self) -> dict[str, set[str]]:
+        """Function of the file -> names in it."""
+        if self.language == CPP:
+            return {}
+        functions = [node for node in ast.parse(self.text).body if isinstance(node, ast.FunctionDef)]
+        return {f.name: {n.id for n in ast.walk(f) if isinstance(n, ast.Name)} for f in functions}
+
+
+def read(path: Path) -> str:
+    """The text of a student's file. Raises AnswerRefused, with a sentence, where it cannot be read."""
+    try:
+        from gpukit.sandbox import policy
+    except ModuleNotFoundError:  # until the sandbox has landed
+        return path.read_text(encoding="utf-8")
+    try:
+        return policy.read_source(path)
+    except GpukitError as error:
+        raise AnswerRefused(error.message, file=near_path(str(path))) from None
+
+
+def refuse(text: str, file: str, language: str, host: tuple[str, ...]) -> None:
+    """Raise AnswerRefused, naming the first place, for more than kernels, device functions and constants."""
+    try:
+        from gpukit.sandbox import cpp, policy
+    except ImportError:  # until the sandbox has landed
+        return
+    found = cpp.refusals(text) if language == CPP else policy.refusals(text, host)
+    if found:
+        first = found[0]
+        more = f" ({len(found) - 1} more such place(s) below it)" if len(found) > 1 else ""
+        raise AnswerRefused(f"{first.what}: {first.advice}{more}", file=file, line=first.line)
+
+
+def chosen_language(lab: Lab) -> str:
+    """The language a student has begun in: the file with fewer holes, Python where both have as many."""
+    open_holes = {}
+    for language in lab.languages:
+        path = lab.file(STUDENT, language)
+        if path.is_file():
+            text = path.read_text(encoding="utf-8", errors="replace")
+            open_holes[language] = len(holes(text, str(path), language))
+    return min(open_holes, key=lambda language: open_holes[language]) if open_holes else PYTHON
+
+
+@contextmanager
+def answer(lab: Lab, name: str = STUDENT, language: str | None = None) -> Iterator[Answer]:
+    """An answer to a lab by name: "student", "solution", "skeleton" (made anew from the solution) or "wrong/NAME".
+
+    Raises:
+        AnswerRefused: the file is not one that can be graded. LabError: there is no such answer.
+    """
+    if name == STUDENT:
+        path = lab.file(STUDENT, language or chosen_language(lab))
+        if not path.is_file():
+            raise AnswerRefused("this file is missing: get it back with gpukit reset", file=near_path(str(path)))
+        yield Answer(path, lab.host)
+        return
+    if not lab.has_solution:
+        raise LabError(f"there is no {name} of {lab.name} here: students' folders have none")
+    if name.startswith("wrong/"):
+        wanted = name.removeprefix("wrong/")
+        if wanted not in lab.wrong:
+            raise LabError(f"{lab.name} has no wrong answer {wanted!r}; it has: {', '.join(lab.wrong)}")
+        with laid_over(lab, lab.wrong[wanted]) as made:
+            yield made
+        return
+    if name not in (SOLUTION, SKELETON):
+        raise LabError(f"there is no answer {name!r}; choose student, solution, skeleton or wrong/NAME")
+    text, file = lab.solution(language or PYTHON), str(lab.file(SOLUTION, language or PYTHON))
+    text = regions.skeleton(text, file) if name == SKELETON else text
+    with of_text(lab, text, f"{name}{SUFFIXES[language or PYTHON]}") as made:
+        yield made
+
+
+@contextmanager
+def laid_over(lab: Lab, path: Path) -> Iterator[Answer]:
+    """A known wrong (or honest other) answer: the file laid over the solution in its language."""
+    language = regions.language_of(path.name)
+    made = overlay.laid_over(path, lab.solution(language))
+    with of_text(lab, made.text, path.name) as found:
+        yield found
+
+
+@contextmanager
+def of_text(lab: Lab, text: str, name: str) -> Iterator[Answer]:
+    """An answer that is no file yet: it is one, of that name, while it is used."""
+    with tempfile.TemporaryDirectory(prefix="gpukit-") as folder:
+        path = Path(os.path.realpath(folder)) / name
+        path.write_text(text, encoding="utf-8")
+        yield Answer(path, lab.host)

@@ -1,0 +1,98 @@
+"""Runs a lab's tests on an answer: plain outcomes, whoever asks (pytest, the grader, watch, a notebook)."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from gpukit.errors import GpukitError
+from gpukit.labs import answers, references
+from gpukit.labs.answers import Answer
+from gpukit.labs.errors import LabError, NotStarted, TaskFailure
+from gpukit.labs.failures import Finding, Measured
+from gpukit.labs.folders import Lab, Test
+from gpukit.labs.holes import Hole
+from gpukit.labs.references import Counted, Recorded, Reference
+from gpukit.labs.session import CPU, Session
+
+PASSED, FAILED, NOT_STARTED = "passed", "failed", "not started"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a test says: `finding` when it failed, `hole` when the task is not started."""
+
+    test: Test
+    status: str
+    finding: Finding | None = None
+    hole: Hole | None = None
+    measured: Measured = field(default_factory=Measured)
+
+    @property
+    def points(self) -> float:
+        return self.test.points if self.status == PASSED else 0.0
+
+
+def new_seed() -> int:
+    """A seed that nobody knows before."""
+    return secrets.randbelow(1 << 32)
+
+
+@contextmanager
+def reference_for(lab: Lab, language: str) -> Iterator[Reference]:
+    """The solution if it is there; otherwise what was recorded of it."""
+    if not lab.has_solution:
+        yield references.recorded(lab.path, language)
+        return
+    with answers.answer(lab, answers.SOLUTION, language) as solution:
+        yield Counted(solution)
+
+
+def run_test(
+    lab: Lab, test: Test, answer: Answer, reference: Reference | None, seed: int, machine: str = CPU
+) -> Outcome:
+    """One test of one answer. Raises LabError when the test itself breaks."""
+    session = Session(lab, answer, reference, test.name, seed, machine)
+    try:
+        before_test(test, answer)
+        test.function(session)
+    except NotStarted as open_task:
+        return Outcome(test, NOT_STARTED, hole=open_task.hole, measured=session.measured)
+    except TaskFailure as failure:
+        return Outcome(test, FAILED, failure.finding, measured=session.measured)
+    except LabError:
+        raise
+    except Exception as error:
+        what = f"{test.name} breaks: {type(error).__name__}: {error}"
+        raise LabError(what, file=str(lab.path / "test_lab.py"), line=test.line) from error
+    return Outcome(test, PASSED, measured=session.measured)
+
+
+def before_test(test: Test, answer: Answer) -> None:
+    """Raise NotStarted where the test's own task has a hole."""
+    hole = answer.hole_of(test.task)
+    if hole is not None:
+        raise NotStarted(hole)
+
+
+def run(
+    lab: Lab, answer: Answer, seed: int, tests: Iterable[Test] | None = None, machine: str = CPU
+) -> Iterator[Outcome]:
+    """The tests of a lab on an answer, one outcome each, in order.
+
+    Raises LabError when a test itself breaks, or the lab has neither a solution nor a recorded reference.
+    """
+    with reference_for(lab, answer.language) as reference:
+        for test in lab.tests if tests is None else tests:
+            yield run_test(lab, test, answer, reference, seed, machine)
+
+
+def refused(lab: Lab, error: GpukitError) -> list[Outcome]:
+    """The outcomes of a file that is no answer: every test fails with the same sentence."""
+    finding = Finding(error.message, file=error.file or "", line=error.line or 0)
+    return [Outcome(test, FAILED, finding) for test in lab.tests]
+
+
+__all__ = ["FAILED", "NOT_STARTED", "PASSED", "Outcome", "Recorded", "new_seed", "reference_for", "refused", "run"]

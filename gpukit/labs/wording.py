@@ -1,0 +1,67 @@
+"""How launches, calls and values are written in the labs' messages."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+LONGEST = 120
+
+
+def call_text(name: str, grid: Any, block: Any, args: Mapping[str, Any], extra: tuple = ()) -> str:
+    """dot[4, 128](a: float32[1000], n=1000)."""
+    parts = [_argument(key, value) for key, value in args.items()] + [str(int(size)) for size in extra]
+    return f"{name}[{_shape(grid)}, {_shape(block)}]({', '.join(parts)})"
+
+
+def _argument(name: str, value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return f"{name}: {value.dtype}[{', '.join(map(str, value.shape))}]"
+    return f"{name}={value_text(value)}"
+
+
+def _shape(shape: Any) -> str:
+    return str(int(shape)) if isinstance(shape, int | np.integer) else f"({', '.join(str(int(s)) for s in shape)})"
+
+
+def value_text(value: Any) -> str:
+    """A value in few characters: 0.1 for a NumPy number, the first elements of an array."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float):
+        return f"{value:.9g}"
+    if isinstance(value, np.ndarray):
+        shown = np.array2string(value, threshold=8, edgeitems=3, separator=", ")
+        return " ".join(f"{value.dtype}[{', '.join(map(str, value.shape))}] {shown}".split())[:LONGEST]
+    text = repr(value)
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def profile_command(file: str, kernel: str, grid: Any, block: Any, args: Mapping[str, Any], extra: tuple = ()) -> str:
+    """A command that shows the same launch line by line, on an input of the same sizes."""
+    words = [f"gpukit profile {shlex.quote(f'{file}:{kernel}')}", f"--grid {_axes(grid)} --block {_axes(block)}"]
+    for value in (*args.values(), *extra):
+        words.append(f"-a {shlex.quote(_spec(value))}")
+    return " ".join(words)
+
+
+def _axes(shape: Any) -> str:
+    return str(int(shape)) if isinstance(shape, int | np.integer) else ",".join(str(int(s)) for s in shape)
+
+
+def _spec(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        # Small whole numbers from 0 up are fit for data and for indices alike.
+        fill = ":arange" if value.size else ""
+        return f"{value.dtype}[{','.join(map(str, value.shape))}]{fill}"
+    if isinstance(value, np.generic):
+        return f"{value.dtype}({value.item()})"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def parameters(kernel: Any) -> list[str]:
+    """The names of a Python kernel's parameters."""
+    return [argument.arg for argument in kernel.tree.args.args]

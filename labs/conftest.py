@@ -1,0 +1,117 @@
+"""`pytest labs/`: grades the students' files, and says what to do next.
+
+pytest labs/                       all labs
+pytest labs/02_divergence          one of them
+pytest labs/ --machine gpu         the same tests on an NVIDIA GPU, and times beside the reference's
+pytest labs/ --impl solution       for instructors: solution, skeleton or wrong/NAME in the student's place
+"""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+
+from gpukit.errors import GpukitError
+from gpukit.labs import answers, progress, regions, running
+from gpukit.labs.errors import AnswerRefused, NotStarted, TaskFailure
+from gpukit.labs.folders import Lab
+from gpukit.labs.session import Session
+
+SPELLED = {"python": regions.PYTHON, "cpp": regions.CPP, "auto": None}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("labs")
+    group.addoption("--impl", default=answers.STUDENT, help="student, solution, skeleton or wrong/NAME")
+    group.addoption("--language", choices=SPELLED, default="auto", help="which file: student.py or student.cu")
+    group.addoption("--machine", choices=("cpu", "gpu"), default="cpu", help="where the kernels run")
+    group.addoption("--seed", type=int, help="the seed of the random inputs, to see a failure again")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.stash[COURSE] = Course(config)
+    config.option.reportchars = ""  # what is open is said at the end, in the order of the tasks
+
+
+def pytest_report_header(config: pytest.Config) -> str:
+    course = config.stash[COURSE]
+    return f"labs: {course.impl} on the {course.machine}, inputs from --seed {course.seed}"
+
+
+class Course:
+    """The answers that are tested, each read once, and what came of it."""
+
+    def __init__(self, config: pytest.Config):
+        self.impl = config.getoption("--impl")
+        self.machine = config.getoption("--machine")
+        self.language = SPELLED[config.getoption("--language")]
+        given = config.getoption("--seed")
+        self.seed = running.new_seed() if given is None else given
+        self.labs: dict[Path, Lab] = {}
+        self.outcomes: dict[Lab, list[running.Outcome]] = {}
+        self.stack = ExitStack()
+        self.opened: dict[Lab, tuple] = {}
+
+    def lab(self, item: pytest.Item) -> Lab:
+        return self.labs.setdefault(item.path.parent, Lab(item.path.parent))
+
+    def session(self, item: pytest.Function) -> Session:
+        """The session of one test. Raises AnswerRefused, NotStarted."""
+        lab = self.lab(item)
+        if lab not in self.opened:
+            answer = self.stack.enter_context(answers.answer(lab, self.impl, self.language))
+            self.opened[lab] = answer, self.stack.enter_context(running.reference_for(lab, answer.language))
+        answer, reference = self.opened[lab]
+        test = lab.test_of(item.originalname, item.obj)
+        running.before_test(test, answer)
+        return Session(lab, answer, reference, test.name, self.seed, self.machine)
+
+
+COURSE = pytest.StashKey[Course]()
+
+
+@pytest.fixture
+def lab(request: pytest.FixtureRequest) -> Session:
+    return request.config.stash[COURSE].session(request.node)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
+    """A failure is its sentences, without the frames of the test; an open task is a skip at its own line."""
+    report = yield
+    course = item.config.stash[COURSE]
+    error = call.excinfo.value if call.excinfo else None
+    if not isinstance(item, pytest.Function) or (report.when == "setup" and error is None) or report.when == "teardown":
+        return report
+    lab = course.lab(item)
+    test = lab.test_of(item.originalname, item.obj)
+    if isinstance(error, NotStarted):
+        report.outcome = "skipped"
+        report.longrepr = (error.hole.file, error.hole.line, f"task {test.task} is not started: {error.hole.prompt}")
+        outcome = running.Outcome(test, running.NOT_STARTED, hole=error.hole)
+    elif isinstance(error, TaskFailure | AnswerRefused):
+        finding = error.finding if isinstance(error, TaskFailure) else running.refused(lab, error)[0].finding
+        outcome = running.Outcome(test, running.FAILED, finding)
+        report.outcome = "failed"
+        report.longrepr = progress.failure_text(outcome, lab, course.seed)
+    elif isinstance(error, GpukitError):
+        report.outcome = "failed"
+        report.longrepr = f"{error}"
+        return report
+    elif error is not None:
+        return report
+    else:
+        outcome = running.Outcome(test, running.PASSED)
+    course.outcomes.setdefault(lab, []).append(outcome)
+    return report
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    course = config.stash[COURSE]
+    course.stack.close()
+    if course.outcomes:
+        terminalreporter.section("progress")
+        for line in progress.overview(course.outcomes, everything=config.option.verbose > 0):
+            terminalreporter.write_line(line)
