@@ -66,6 +66,7 @@ def profile(
     gpu: str | None = None,
     level: str | None = None,
     progress: Progress | None = None,
+    max_steps: int | None = None,
 ) -> Report:
     """Run a kernel on the CPU machine and report what it did.
 
@@ -80,6 +81,8 @@ def profile(
         level: "source" counts what the source says, "compiled" what the compiler made of it, as the hardware does.
             Python kernels have both (and "source" by default), CUDA C++ and PTX the compiled level only.
         progress: called with (blocks done, blocks in all) while it runs.
+        max_steps: bound on the work of one wave of blocks, in the machine's steps, past which a kernel counts as one
+            that does not end (default: the environment variable GPUKIT_MAX_STEPS, or 2,097,152).
 
     Raises:
         KernelSyntaxError, UnsupportedFeature, KernelTypeError: the kernel cannot be compiled.
@@ -88,7 +91,7 @@ def profile(
     """
     launch = prepare(kernel, grid, block, args, shared_bytes, level)
     started = time.perf_counter()
-    result = executor.run(launch, hazards=hazards, progress=progress)
+    result = executor.run(launch, hazards=hazards, progress=progress, max_steps=max_steps)
     return report_of(launch, result, hazards, gpu, time.perf_counter() - started)
 
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpukit import __version__
-from gpukit.cli import families, output
+from gpukit.cli import families, output, releasing
 from gpukit.errors import GpukitError
 
 if TYPE_CHECKING:
@@ -237,6 +237,7 @@ def check(target: str, arguments: tuple[str, ...], **options: Any) -> int:
 
 cli.add_command(families.list_kernels)
 cli.add_command(families.bench)
+cli.add_command(releasing.release)
 
 
 @cli.command(short_help="Show what this machine has, lacks and how to add it.")

@@ -82,7 +82,7 @@ class Lab:
 
     @cached_property
     def tasks(self) -> dict[str, str]:
-        """Task -> prompt in order, from the solution's tags; without a solution from the README, which says the same."""
+        """Task -> prompt in order, from the solution's tags, or from the README, which says the same."""
         if self.has_solution:
             text, file = self.solution(), str(self.file("solution"))
             return regions.prompts(regions.regions(text, file), file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,6 +27,8 @@ from gpukit.report.layout import message, near_path
 
 CPU, GPU = "cpu", "gpu"
 HAZARDS_SHOWN = 5
+# A launch of a lab is small: the references need some hundred steps, and an endless loop is told in about a second.
+MAX_STEPS = 1 << 18
 # What the record keeps of a line's cost.
 LINE_COUNTERS = (
     *("global_load_requests", "global_load_sectors", "global_store_requests", "global_store_sectors"),
@@ -247,7 +250,9 @@ class Session:
             if self._machine == GPU:
                 gpukit.launch(kernel, grid, block, *values, shared_bytes=shared_bytes, machine=GPU)
             else:
-                run.report = gpukit.profile(kernel, grid, block, *values, shared_bytes=shared_bytes)
+                run.report = gpukit.profile(
+                    kernel, grid, block, *values, shared_bytes=shared_bytes, max_steps=_max_steps()
+                )
         except GpukitError as error:
             line = error.line or 0
             where = f" (line {line})" if line else ""
@@ -344,6 +349,11 @@ class _Run:
     extra: tuple
     call: str
     report: Report | None = None
+
+
+def _max_steps() -> int | None:
+    """The labs' bound, or None for the environment's, where a student has set it."""
+    return None if os.environ.get("GPUKIT_MAX_STEPS") else MAX_STEPS
 
 
 def _start(value: Any, poisoned: bool) -> Any:

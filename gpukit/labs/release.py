@@ -1,0 +1,229 @@
+"""From the instructor's labs to the students': the generated files, the tree without answers, and the proof of both."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from gpukit.errors import GpukitError
+from gpukit.labs import answers, references, regions, running
+from gpukit.labs.errors import LabError
+from gpukit.labs.folders import Lab, find_labs
+from gpukit.labs.references import RECORDED_SEED, Counted
+from gpukit.report.layout import near_path
+
+# What a student gets of a lab's folder, besides the generated files. Everything else stays with the instructor.
+GIVEN = ("README.md", "test_lab.py", "given.py")
+INSTRUCTORS = ("solution.py", "solution.cu", "wrong")
+# A line that short says nothing: a bracket, `else:`, a barrier.
+FEWEST_CHARACTERS = 12
+
+PYTEST_INI = """\
+[pytest]
+addopts = --import-mode=importlib -p no:cacheprovider
+"""
+
+FRONT_PAGE = """\
+# {count} labs on GPU programming
+
+You need Python 3.11 or newer, and no GPU.
+
+    python -m pip install gpukit pytest
+    pytest labs/
+
+`pytest labs/` says what is open, where, and what comes next. In each lab read `README.md`, then edit `student.py`
+{cpp}and nothing else. `gpukit watch` runs your tests whenever you save; `gpukit hint {first}` helps; `gpukit reset` gives
+a fresh file. `gpukit profile FILE:KERNEL` and `gpukit check FILE:KERNEL` show what a kernel does, line by line.
+
+| lab | what it is about |
+|---|---|
+{rows}
+"""
+
+
+# --- generated files -------------------------------------------------------------------------------------------------
+
+
+def generated(lab: Lab) -> dict[str, str]:
+    """Name -> text of the files that are made from a lab's solution: the students' files and the recorded reference.
+
+    Raises LabError for a tag that is wrong, and where the solution does not pass its own tests.
+    """
+    found = {}
+    for language in lab.languages:
+        path = lab.file(answers.SOLUTION, language)
+        found[lab.file(answers.STUDENT, language).name] = regions.skeleton(lab.solution(language), str(path))
+    found[references.FILE] = reference_text(lab)
+    return found
+
+
+def reference_text(lab: Lab) -> str:
+    """What the solution's cost launches count, as JSON, for where there is no solution."""
+    counters = {}
+    for language in lab.languages:
+        with answers.answer(lab, answers.SOLUTION, language) as solution:
+            counted = Counted(solution)
+            for test in lab.tests:
+                outcome = running.run_test(lab, test, solution, counted, RECORDED_SEED)
+                if outcome.status != running.PASSED:
+                    why = outcome.finding or (outcome.hole and outcome.hole.prompt)
+                    raise LabError(f"the solution does not pass {test.name}: {why}", file=solution.file)
+            counters[language] = {test: [_rounded(one) for one in found] for test, found in counted.made.items()}
+    return json.dumps({"seed": RECORDED_SEED, "counters": counters}, indent=1, sort_keys=True) + "\n"
+
+
+def _rounded(counters: dict[str, float]) -> dict[str, float]:
+    return {name: round(value, 9) for name, value in counters.items() if value}
+
+
+def update(root: Path) -> list[Path]:
+    """Write what is generated into the labs' folders; the files that changed."""
+    changed = []
+    for lab in find_labs(root):
+        for name, text in generated(lab).items():
+            path = lab.path / name
+            if not path.is_file() or path.read_text(encoding="utf-8") != text:
+                path.write_text(text, encoding="utf-8")
+                changed.append(path)
+    return changed
+
+
+def faults(root: Path) -> Iterator[str]:
+    """What is wrong with the labs of a folder, one sentence each; nothing when they can be given out."""
+    for lab in find_labs(root):
+        try:
+            yield from _faults_of(lab)
+        except GpukitError as error:
+            yield str(error)
+
+
+def _faults_of(lab: Lab) -> Iterator[str]:
+    for name, text in generated(lab).items():
+        path = lab.path / name
+        if not path.is_file():
+            yield f"{near_path(str(path))}: is missing; make it with gpukit release"
+        elif path.read_text(encoding="utf-8") != text:
+            yield f"{near_path(str(path))}: is not the solution minus its regions; make it anew with gpukit release"
+    if lab.readme_tasks != lab.tasks:
+        readme = near_path(str(lab.path / "README.md"))
+        for task, prompt in lab.tasks.items():
+            if lab.readme_tasks.get(task) != prompt:
+                yield f"{readme}: has no line `* **{task}** {prompt}`, which the solution's tag says"
+        for task in lab.readme_tasks.keys() - lab.tasks.keys():
+            yield f"{readme}: task {task} is not in the solution"
+    for language in lab.languages[1:]:
+        file = str(lab.file(answers.SOLUTION, language))
+        theirs = regions.prompts(regions.regions(lab.solution(language), file), file)
+        if theirs != lab.tasks:
+            yield f"{near_path(file)}: its tasks or prompts are not those of {lab.file(answers.SOLUTION).name}"
+    tested = {test.task for test in lab.tests}
+    for task in lab.tasks:
+        if task not in tested:
+            yield f"{near_path(str(lab.path / 'test_lab.py'))}: nothing tests task {task}"
+    for test in lab.tests:
+        if not test.hint:
+            yield f"{near_path(str(lab.path / 'test_lab.py'))}:{test.line}: {test.name} has no hint (its docstring)"
+
+
+# --- the students' tree ----------------------------------------------------------------------------------------------
+
+
+def release(root: Path, to: Path) -> list[Path]:
+    """Build the students' tree in `to`, which must be new or empty; the files that were written.
+
+    Raises GpukitError where the labs have faults, `to` holds something, or an answer would get out.
+    """
+    wrong = list(faults(root))
+    if wrong:
+        raise GpukitError("the labs cannot be given out:\n  " + "\n  ".join(wrong))
+    if to.exists() and (not to.is_dir() or any(to.iterdir())):
+        raise GpukitError(f"{to} is there already: name a new folder, so that nobody's work is lost")
+    labs = find_labs(root)
+    _write(to / "README.md", front_page(labs))
+    _write(to / "pytest.ini", PYTEST_INI)
+    _copy(root / "conftest.py", to / "labs" / "conftest.py")
+    for lab in labs:
+        for name in GIVEN:
+            if (lab.path / name).is_file():
+                _copy(lab.path / name, to / "labs" / lab.name / name)
+        for name, text in generated(lab).items():
+            _write(to / "labs" / lab.name / name, text)
+    found = list(leaks(labs, to))
+    if found:
+        shutil.rmtree(to)
+        raise GpukitError("an answer would get out, so nothing was written:\n  " + "\n  ".join(found))
+    return sorted(path for path in to.rglob("*") if path.is_file())
+
+
+def front_page(labs: Iterable[Lab]) -> str:
+    """The README of the students' tree."""
+    labs = list(labs)
+    rows = "\n".join(f"| [{lab.name}](labs/{lab.name}/README.md) | {lab.title} |" for lab in labs)
+    cpp = "(or `student.cu`, where there is one) " if any(len(lab.languages) > 1 for lab in labs) else ""
+    return FRONT_PAGE.format(count=len(labs), rows=rows, cpp=cpp, first=labs[0].number)
+
+
+def _write(path: Path, text: str) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def _copy(source: Path, path: Path) -> None:
+    _write(path, source.read_text(encoding="utf-8"))
+
+
+# --- leaks -----------------------------------------------------------------------------------------------------------
+
+
+def leaks(labs: Iterable[Lab], tree: Path) -> Iterator[str]:
+    """Answers that a tree holds: the instructor's files, or the lines of a region in any text file or notebook.
+
+    Renamed variables escape this. Raises LabError when there is no region to look for, for then nothing is proven.
+    """
+    wanted = [(lab, language, region, lines) for lab in labs for language, region, lines in _answers_of(lab)]
+    if not wanted:
+        raise LabError("the labs have no tagged region, so that no leak can be looked for")
+    for path in sorted(tree.rglob("*")):
+        name = path.relative_to(tree)
+        if path.name in INSTRUCTORS or path.suffix == ".pyc":
+            yield f"{name}: belongs to the instructor"
+        if not path.is_file():
+            continue
+        there = _lines_of(path)
+        for lab, language, region, lines in wanted:
+            if _holds(there, lines):
+                source = lab.file(answers.SOLUTION, language).name
+                yield f"{name}: holds the answer to task {region.task} ({lab.name}/{source}:{region.first})"
+
+
+def _answers_of(lab: Lab) -> Iterator[tuple[str, regions.Region, list[str]]]:
+    """The regions whose lines give an answer away: not those that stand in the skeleton or the given kernels anyway."""
+    for language in lab.languages:
+        file = str(lab.file(answers.SOLUTION, language))
+        public = _significant(regions.skeleton(lab.solution(language), file).splitlines())
+        for region in regions.regions(lab.solution(language), file):
+            lines = _significant(region.lines)
+            if lines and (len(lines) > 1 or len(lines[0]) >= FEWEST_CHARACTERS) and not _holds(public, lines):
+                yield language, region, lines
+
+
+def _significant(lines: Iterable[str]) -> list[str]:
+    """Lines without indent, comments of their own and blank ones: what stays alike when text is pasted elsewhere."""
+    stripped = (line.strip() for line in lines)
+    return [line for line in stripped if line and not line.startswith(("#", "//"))]
+
+
+def _lines_of(path: Path) -> list[str]:
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if path.suffix == ".ipynb":
+        cells = json.loads(text).get("cells", [])
+        text = "\n".join("".join(cell.get("source", "")) for cell in cells)
+    return _significant(text.splitlines())
+
+
+def _holds(there: list[str], lines: list[str]) -> bool:
+    """Whether `lines` stand in `there` one behind the other."""
+    size = len(lines)
+    return any(there[at : at + size] == lines for at, line in enumerate(there) if line == lines[0])
