@@ -34,8 +34,9 @@ You need Python 3.11 or newer, and no GPU.
     pytest labs/
 
 `pytest labs/` says what is open, where, and what comes next. In each lab read `README.md`, then edit `student.py`
-{cpp}and nothing else. `gpukit watch` runs your tests whenever you save; `gpukit hint {first}` helps; `gpukit reset` gives
-a fresh file. `gpukit profile FILE:KERNEL` and `gpukit check FILE:KERNEL` show what a kernel does, line by line.
+{cpp}and nothing else. `gpukit watch` runs your tests whenever you save, `gpukit hint {first}` helps, and
+`gpukit reset {first}` gives a fresh file. `gpukit profile FILE:KERNEL` and `gpukit check FILE:KERNEL` show what a
+kernel does, line by line.
 
 | lab | what it is about |
 |---|---|
