@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpukit import __version__
-from gpukit.cli import families, output, releasing
+from gpukit.cli import families, grading, output, releasing
 from gpukit.errors import GpukitError
 
 if TYPE_CHECKING:
@@ -238,6 +238,7 @@ def check(target: str, arguments: tuple[str, ...], **options: Any) -> int:
 cli.add_command(families.list_kernels)
 cli.add_command(families.bench)
 cli.add_command(releasing.release)
+cli.add_command(grading.grade)
 
 
 @cli.command(short_help="Show what this machine has, lacks and how to add it.")

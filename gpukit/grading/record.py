@@ -388,5 +388,7 @@ def load(path: Path) -> Record:
     except json.JSONDecodeError as error:
         raise GpukitError(f"not JSON: {error.msg}", file=str(path), line=error.lineno) from None
     except (RecursionError, ValueError):
-        raise GpukitError("not JSON that can be a record: nested too deep, or a number too long", file=str(path)) from None
+        raise GpukitError(
+            "not JSON that can be a record: nested too deep, or a number too long", file=str(path)
+        ) from None
     return from_dict(data, str(path))

@@ -69,7 +69,9 @@ def grey(image, out):
     # BEGIN SOLUTION 1.4: cover an image with blocks of 16 x 16 and turn it grey
     column, row = cuda.grid(2)
     if row < out.shape[0] and column < out.shape[1]:
-        out[row, column] = (77 * image[row, column, 0] + 150 * image[row, column, 1] + 29 * image[row, column, 2]) // 256
+        out[row, column] = (
+            77 * image[row, column, 0] + 150 * image[row, column, 1] + 29 * image[row, column, 2]
+        ) // 256
     # END SOLUTION
 
 

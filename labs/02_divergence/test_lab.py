@@ -80,7 +80,9 @@ def test_2_2_right(lab):
 def test_2_2_cost(lab):
     """If warp 1 has green ones only, where is lane 0's, and how far from it is lane 1's?"""
     at_most = {"divergent_branches": 1.0, "warp_instructions": 1.3}
-    lab.cost("curves", **launch_of_curves(lab, 960, 192), at_most=at_most, at_least={"active_lanes_per_instruction": 1.0})
+    lab.cost(
+        "curves", **launch_of_curves(lab, 960, 192), at_most=at_most, at_least={"active_lanes_per_instruction": 1.0}
+    )
 
 
 # --- 2.3: selection ---------------------------------------------------------------------------------------------------

@@ -11,4 +11,6 @@ from gpukit import cuda
 def grey(image, out):
     column, row = cuda.grid(2)
     if row < out.shape[0] or column < out.shape[1]:
-        out[row, column] = (77 * image[row, column, 0] + 150 * image[row, column, 1] + 29 * image[row, column, 2]) // 256
+        out[row, column] = (
+            77 * image[row, column, 0] + 150 * image[row, column, 1] + 29 * image[row, column, 2]
+        ) // 256
