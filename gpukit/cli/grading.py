@@ -36,8 +36,8 @@ def grade(
 ) -> int:
     """Grade SUBMISSIONS, a folder with a file (.py, .cu or .ipynb) or a folder for each student.
 
-    No student's Python is run: kernels are read, and the CPU machine runs them. A batch that was stopped goes on where it
-    was when it is started again."""
+    No student's Python is run: kernels are read, and the CPU machine runs them. A batch that was stopped goes on
+    where it was when it is started again."""
     from gpukit.grading import batch, collecting, outputs
     from gpukit.labs import folders
     from gpukit.progress import step_progress

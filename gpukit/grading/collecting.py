@@ -1,7 +1,7 @@
 """Who submitted what: one file per student, whatever a learning platform made of the folder.
 
-A student is an entry of the folder: a file (`ada.py`) or a folder (`ada/`), in which the file may lie deeper. Nothing is
-followed out of it: links are not, and what is no plain file is not opened.
+A student is an entry of the folder: a file (`ada.py`) or a folder (`ada/`), in which the file may lie deeper. Nothing
+is followed out of it: links are not, and what is no plain file is not opened.
 """
 
 from __future__ import annotations
@@ -87,10 +87,8 @@ def _in_folder(folder: Path, root: Path, lab: str) -> Submission:
     """The file to grade in a student's folder: named for its role, of this lab, its latest upload, near the top."""
     notes: list[str] = []
     files: list[Path] = []
-    seen = 0
-    for path, problem in _walk(folder):
-        seen += 1
-        if seen > MOST_ENTRIES:
+    for seen, (path, problem) in enumerate(_walk(folder)):
+        if seen >= MOST_ENTRIES:
             notes.append(f"more than {MOST_ENTRIES:,} entries: the rest was not looked at")
             break
         if problem:
