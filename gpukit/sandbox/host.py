@@ -1,0 +1,121 @@
+"""Calls of a student's host functions, made in a limited child process.
+
+The child gets the source and the arguments; what is expected never reaches it. It answers in a closed format (`data`),
+so the worst that host code can do is to return a wrong value.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpukit.sandbox import data, host_code
+from gpukit.sandbox.running import Limits, Outcome, run
+
+_CHILD = Path(__file__).with_name("host_child.py")
+_NONCE_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a call returned, or one sentence in `error` ('' if it returned)."""
+
+    value: Any = None
+    error: str = ""
+
+
+def call(
+    source: str,
+    file: str,
+    function: str,
+    calls: Sequence[tuple],
+    *,
+    names: Sequence[str],
+    limits: Limits | None = None,
+) -> list[Result]:
+    """Call `function` of a student's source with each of `calls`, one after the other, in one child process.
+
+    Args:
+        source: the text; read it with `reading.read_source`, and check it with `policy.refusals` first.
+        file: what the text is called in sentences.
+        calls: the arguments of each call: numbers, strings, bytes, lists, tuples, None, NumPy arrays.
+        names: all functions of host code; they may call one another.
+        limits: of all calls together.
+
+    Returns one Result a call. Raises data.FormatError for arguments of other types.
+    """
+    limits = limits or Limits()
+    packed = [data.pack(tuple(arguments)) for arguments in calls]
+    try:
+        imports, tree = host_code.parts(source, names)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        return [Result(error=f"{file} is not valid Python: {error}")] * len(calls)
+    if function not in {getattr(node, "name", None) for node in tree.body}:
+        return [Result(error=f"{file} has no function `{function}` without a decorator")] * len(calls)
+    needs_numpy = any(module == "numpy" for _, module, _ in imports) or _has_numpy(calls)
+    nonce = os.urandom(_NONCE_BYTES)
+    message = (nonce, source, os.path.basename(file), function, list(names), packed)
+    input = data.pack(message, most=1 << 26)
+    outcome = run([_CHILD, *(["numpy"] if needs_numpy else [])], input=input, limits=limits)
+    results = _results(outcome.output, nonce, len(calls))
+    # What a call that did not answer did was done by the first of them; the others were not reached.
+    why = _why(outcome, function, limits)
+    missing = [Result(error=why), *[Result(error=f"not called: an earlier call did not return ({why})")] * len(calls)]
+    return results + missing[: len(calls) - len(results)]
+
+
+def _has_numpy(value: object) -> bool:
+    if isinstance(value, list | tuple):
+        return any(_has_numpy(item) for item in value)
+    return type(value).__module__ == "numpy"
+
+
+def _results(output: bytes, nonce: bytes, count: int) -> list[Result]:
+    """The results of the records up to the first that is not as it should be."""
+    results: list[Result] = []
+    place = 0
+    while len(results) < count and output.startswith(nonce, place):
+        head = place + len(nonce)
+        kind, size = output[head : head + 1], int.from_bytes(output[head + 1 : head + 5], "little")
+        body = output[head + 5 : head + 5 + size]
+        try:
+            value = data.unpack(body)
+        except data.FormatError:
+            break
+        if kind == b"v":
+            results.append(Result(value))
+        elif kind == b"e" and type(value) is str and value:
+            results.append(Result(error=value))
+        else:
+            break
+        place = head + 5 + size
+    return results
+
+
+def _why(outcome: Outcome, function: str, limits: Limits) -> str:
+    match outcome.status:
+        case "timeout":
+            return f"`{function}` did not end within {limits.seconds:g} s"
+        case "memory":
+            return f"`{function}` asks for more than {limits.memory_bytes >> 20:,} MiB of memory"
+        case "output":
+            return f"`{function}` returned more than {limits.output_bytes:,} bytes in all"
+        case "killed":
+            return f"no complete answer came back: the process of `{function}` was ended by {_signal(-outcome.code)}"
+        case "failed" if outcome.errors:
+            return f"no complete answer came back: {outcome.errors.splitlines()[-1][:300]}"
+    return f"no complete answer came back: the process of `{function}` ended early"
+
+
+def _signal(number: int) -> str:
+    if sys.platform == "win32":
+        return f"signal {number}"
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

@@ -1,0 +1,48 @@
+"""The host code of a student's file: what of it a child process executes.
+
+Kept are imports of math and numpy, constants, and the functions asked for; kernels, and imports of the GPU's
+vocabulary, are left out. Nothing is executed here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+
+from gpukit.sandbox.vocabulary import HOST_MODULES
+
+Import = tuple[str, str, str]  # name it gets, module, name in that module ("" for the module itself)
+
+
+def parts(source: str, names: Collection[str]) -> tuple[list[Import], ast.Module]:
+    """(imports that the kept code uses, the kept code) of a source that parses. `names`: the functions to keep."""
+    imports: dict[str, Import] = {}
+    constants: list[ast.stmt] = []
+    functions: list[ast.stmt] = []
+    for node in ast.parse(source).body:
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                if alias.name in HOST_MODULES:
+                    imports[alias.asname or alias.name] = (alias.asname or alias.name, alias.name, "")
+        elif isinstance(node, ast.ImportFrom) and node.module in HOST_MODULES and not node.level:
+            for alias in node.names:
+                imports[alias.asname or alias.name] = (alias.asname or alias.name, node.module, alias.name)
+        elif isinstance(node, ast.FunctionDef) and node.name in names and not node.decorator_list:
+            functions.append(node)
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            constants.append(node)
+    used = {name for function in functions for name in _loaded(function)}
+    kept: list[ast.stmt] = []
+    for constant in reversed(constants):  # those that the functions use, and those that these are made of
+        if used & _stored(constant):
+            used |= _loaded(constant)
+            kept.insert(0, constant)
+    return [found for name, found in imports.items() if name in used], ast.Module([*kept, *functions], [])
+
+
+def _loaded(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _stored(tree: ast.AST) -> set[str]:
+    return {node.id for node in ast.walk(tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}

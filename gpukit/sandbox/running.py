@@ -1,0 +1,192 @@
+"""Run a program in a child process behind walls and get back its bytes."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from gpukit.sandbox.bootstrap import OUT_OF_MEMORY
+
+_BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
+_PACKAGE = Path(__file__).parents[1]
+ERROR_BYTES = 1 << 16
+# What the interpreter or the loader of libraries may need to start at all.
+_KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "SYSTEMROOT")
+_ENVIRONMENT = {
+    "PATH": os.defpath,
+    "LANG": "C.UTF-8",
+    "PYTHONHASHSEED": "0",
+    "PYTHONUTF8": "1",
+    # One thread each: the same sums in every run, and little address space.
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MKL_NUM_THREADS": "1",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a child may use: wall clock, CPU time, address space, and bytes it may answer.
+
+    Nothing is ever written, and no process started; there is no number for those.
+    """
+
+    seconds: float = 10.0
+    cpu_seconds: int = 10
+    memory_bytes: int = 1 << 30
+    output_bytes: int = 1 << 22
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a child ended.
+
+    status: "ok"; "failed" (exit status not 0); "timeout"; "memory"; "output" (it answered more than it may);
+        "killed" (by a signal that is not the time limit's).
+    code: exit status; minus the number of the signal that ended it.
+    output: what it wrote to stdout, at most `output_bytes`.
+    errors: what it wrote to stderr, as text, at most 64 KiB.
+    """
+
+    status: str
+    code: int
+    output: bytes
+    errors: str
+
+
+def run(
+    argv: Sequence[str | os.PathLike[str]],
+    *,
+    input: bytes = b"",
+    folder: Path | None = None,
+    limits: Limits | None = None,
+    readable: Sequence[Path] = (),
+) -> Outcome:
+    """Run a Python file of ours in a child process that limits itself before it reads its input.
+
+    Args:
+        argv: the file, then arguments. Its top level and its `prepare(arguments)` run before the walls stand,
+            `main(arguments)` behind them.
+        input: what it reads from stdin.
+        folder: its working directory; an empty temporary one if None.
+        readable: files and folders it may open, to read. Without any it can open nothing.
+    """
+    limits = limits or Limits()
+    with tempfile.TemporaryDirectory(prefix="gpukit-") as empty:
+        return _run([os.fspath(part) for part in argv], input, str(folder or empty), limits, readable)
+
+
+@functools.cache
+def _import_paths() -> str:
+    """Where a child finds gpukit, NumPy and NVIDIA's compilers, one folder a line: no other part of this process's path
+    is given on, so that no file beside the submissions is imported."""
+    found = [_PACKAGE.parent]
+    for name in ("numpy", "cuda", "nvidia"):
+        spec = importlib.util.find_spec(name)
+        found += [Path(place).parent for place in (spec.submodule_search_locations or ()) if spec] if spec else []
+    return "\n".join(dict.fromkeys(str(folder.resolve()) for folder in found))
+
+
+def _run(argv: list[str], input: bytes, folder: str, limits: Limits, readable: Sequence[Path]) -> Outcome:
+    settings = [
+        str(limits.memory_bytes),
+        str(limits.cpu_seconds),
+        "\n".join(str(path.resolve()) for path in readable),
+        _import_paths(),
+    ]
+    # As -I, but for -E: the environment is ours, and holds the seed of hashes.
+    command = [sys.executable, "-s", "-P", "-S", "-B", str(_BOOTSTRAP), *settings, *argv]
+    environment = {**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
+    process = subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        cwd=folder,
+        env=environment,
+        start_new_session=True,
+    )
+    assert process.stdin and process.stdout and process.stderr
+    output = _Reader(process.stdout, limits.output_bytes, process)
+    errors = _Reader(process.stderr, ERROR_BYTES, process)
+    writer = threading.Thread(target=_write, args=(process.stdin, input), daemon=True)
+    threads = (output, errors, writer)
+    for thread in threads:
+        thread.start()
+    late = False
+    try:
+        process.wait(limits.seconds)
+    except subprocess.TimeoutExpired:
+        late = True
+    finally:
+        _kill(process)
+        code = process.wait()
+    for thread in threads:
+        thread.join(1.0)  # where nothing stops a child from having children, one may hold the pipe open
+    return Outcome(_status(code, late, output.full or errors.full), code, output.taken(), errors.text())
+
+
+def _status(code: int, late: bool, full: bool) -> str:
+    if full:
+        return "output"
+    if late or (sys.platform != "win32" and code == -signal.SIGXCPU):
+        return "timeout"
+    if code == OUT_OF_MEMORY:
+        return "memory"
+    return "ok" if code == 0 else "killed" if code < 0 else "failed"
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    """End the child and, where it could start any, its children: they are one session."""
+    try:
+        if sys.platform == "win32":
+            process.kill()
+        else:
+            os.killpg(process.pid, signal.SIGKILL)
+    except OSError:
+        pass  # it has ended
+
+
+def _write(stream: IO[bytes], data: bytes) -> None:
+    try:
+        with stream:
+            stream.write(data)
+    except OSError:
+        pass  # it ended without reading all
+
+
+class _Reader(threading.Thread):
+    """Takes what a child writes, up to a limit; ends the child when it writes more."""
+
+    def __init__(self, stream: IO[bytes], most: int, process: subprocess.Popen[bytes]):
+        super().__init__(daemon=True)
+        self._stream, self._most, self._process = stream, most, process
+        self._pieces: list[bytes] = []
+        self.full = False
+
+    def run(self) -> None:
+        left = self._most
+        with self._stream:
+            while piece := os.read(self._stream.fileno(), 1 << 16):
+                self._pieces.append(piece[:left])
+                left -= len(piece)
+                if left < 0:
+                    self.full = True
+                    _kill(self._process)
+                    return
+
+    def taken(self) -> bytes:
+        return b"".join(self._pieces)
+
+    def text(self) -> str:
+        return self.taken().decode("utf-8", errors="replace")

@@ -1,0 +1,69 @@
+"""The walls that a child process raises around itself, before it reads anything of the student."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import sys
+from collections.abc import Sequence
+
+from gpukit.sandbox import landlock, seccomp
+
+OPEN_FILES = 64
+_PR_SET_PDEATHSIG = 1  # the child does not outlive whoever waits for it
+
+
+def raise_all(memory_bytes: int, cpu_seconds: int, readable: Sequence[str]) -> tuple[str, ...]:
+    """Raise every wall that this system has; returns the names of those that it says stand.
+
+    With nothing `readable`, no file can be opened at all, which needs no Landlock. Otherwise files can be opened to
+    read them, and Landlock says which.
+    """
+    standing = []
+    if sys.platform != "win32":
+        _limit_resources(memory_bytes, cpu_seconds)
+        standing.append("rlimits")
+    if sys.platform.startswith("linux"):
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+        # Landlock is the thread's that asks for it and of those it starts: there must be no other yet.
+        if len(os.listdir("/proc/self/task")) == 1 and landlock.restrict(readable):
+            standing.append("landlock")
+        if seccomp.restrict(bool(readable)):
+            standing.append("seccomp")
+    elif sys.platform == "darwin" and not readable and _compute_only():
+        standing.append("seatbelt")
+    return tuple(standing)
+
+
+def _limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
+    import resource
+
+    for name, most in (
+        ("RLIMIT_AS", memory_bytes),
+        ("RLIMIT_CPU", cpu_seconds),
+        ("RLIMIT_FSIZE", 0),
+        ("RLIMIT_CORE", 0),
+        ("RLIMIT_NPROC", 0),  # of the user's, not of the process's; root's are not counted
+        ("RLIMIT_NOFILE", OPEN_FILES),
+    ):
+        kind = getattr(resource, name, None)
+        if kind is None:
+            continue
+        _, ceiling = resource.getrlimit(kind)
+        most = most if ceiling == resource.RLIM_INFINITY else min(most, ceiling)
+        try:
+            resource.setrlimit(kind, (most, most))
+        except (OSError, ValueError):
+            continue  # macOS has no RLIMIT_AS to speak of; `strength` finds out by trying
+
+
+def _compute_only() -> bool:
+    """macOS: the profile that Apple calls pure computation, which prohibits all services of the system."""
+    try:
+        system = ctypes.CDLL("/usr/lib/libSystem.B.dylib")
+        message = ctypes.c_char_p()
+        by_name = 1
+        return system.sandbox_init(b"pure-computation", ctypes.c_uint64(by_name), ctypes.byref(message)) == 0
+    except (OSError, AttributeError):
+        return False
