@@ -13,7 +13,8 @@ def contiguous(x, y):
     """y[i] = x[i]. x, y: (n,) float32."""
     i = cuda.grid(1)
     if i < y.size:
-        y[i] = x[i]
+        value = x[i]
+        y[i] = value
 
 
 @cuda.jit
@@ -21,7 +22,8 @@ def behind_one(x, y):
     """y[i] = x[i + 1]. x: (n + 1,) float32; y: (n,) float32."""
     i = cuda.grid(1)
     if i < y.size:
-        y[i] = x[i + 1]
+        value = x[i + 1]
+        y[i] = value
 
 
 @cuda.jit
@@ -29,7 +31,8 @@ def every_second(x, y):
     """y[i] = x[2 i]. x: (2 n,) float32; y: (n,) float32."""
     i = cuda.grid(1)
     if i < y.size:
-        y[i] = x[2 * i]
+        value = x[2 * i]
+        y[i] = value
 
 
 @cuda.jit
@@ -37,7 +40,8 @@ def every_32nd(x, y):
     """y[i] = x[32 i]. x: (32 n,) float32; y: (n,) float32."""
     i = cuda.grid(1)
     if i < y.size:
-        y[i] = x[32 * i]
+        value = x[32 * i]
+        y[i] = value
 
 
 @cuda.jit
@@ -45,7 +49,8 @@ def eight_bytes(x, y):
     """y[i] = x[i], each element 8 bytes wide. x, y: (n,) float64."""
     i = cuda.grid(1)
     if i < y.size:
-        y[i] = x[i]
+        value = x[i]
+        y[i] = value
 
 
 @cuda.jit
@@ -53,7 +58,8 @@ def one_address(x, y):
     """y[i] = x[5] for every i. x, y: (n,) float32."""
     i = cuda.grid(1)
     if i < y.size:
-        y[i] = x[5]
+        value = x[5]
+        y[i] = value
 
 
 @cuda.jit
@@ -83,7 +89,8 @@ def one_field(records, y):
     """y[i] = the mass of particle i, field 6 of 8. records: (n, 8) float32; y: (n,) float32."""
     i = cuda.grid(1)
     if i < y.size:
-        y[i] = records[i, 6]
+        value = records[i, 6]
+        y[i] = value
 
 
 @cuda.jit

@@ -2,7 +2,7 @@
 
 Try one:
 
-    gpukit profile labs/04_shared_memory/given.py:in_half_of_block --grid 2 --block 64 -a x=int32[128]:ramp -a y=int32[128]
+    gpukit profile labs/04_shared_memory/given.py:none_in_a_warp --grid 2 --block 64 -a int32[128]:arange -a int32[128]
 """
 
 from gpukit import cuda

@@ -194,8 +194,8 @@ def test_4_7_right(lab):
 @points(2)
 def test_4_7_cost(lab):
     """How often does a block load each element of its tiles? What does each of the two barriers keep apart?"""
-    # Of wavefronts there may be some more: who pads a tile of 16 has 2-way conflicts, and who writes the sum twice loads
-    # twice at source level. A column read by 16 lanes would be eight.
+    # There may be some more wavefronts: a padded tile of 16 has 2-way conflicts, and a sum that is written twice is
+    # loaded twice at source level. A column of a tile that 16 lanes read has 8-way conflicts.
     lab.cost(
         "two_legs",
         **legs(lab, 48, 40, 32),

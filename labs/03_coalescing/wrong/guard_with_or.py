@@ -1,4 +1,4 @@
-"""The guard lets threads through that are outside in one of the two dimensions; many of them stay inside the allocation.
+"""The guard lets threads through that are outside in one of the two dimensions; many stay inside the allocation.
 
 Fails:
     test_3_2_right: oob_global_write

@@ -1,5 +1,5 @@
-"""A tile without padding whose columns are shuffled by exclusive or, tiles only as deep as the matrices go, a halo whose
-window is cut at the ends, a warp's own barrier before the round, chunks of the grid's elements a block.
+"""A tile without padding whose columns are shuffled by exclusive or, tiles only as deep as the matrices go, a halo that
+is cut at the ends of the array, and for every block a stretch of the elements to count.
 """
 
 import math
