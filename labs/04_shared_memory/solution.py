@@ -1,0 +1,181 @@
+"""Lab 4: Shared memory and barriers. A block's own memory: 32 banks of 4-byte words, and threads that must wait.
+
+Word w lies in bank w % 32. In one pass, a wavefront, a bank gives one word to all lanes that want it. A barrier,
+cuda.syncthreads(), makes what the block's threads wrote before it visible to all of them after it.
+"""
+
+import math
+
+import numpy as np
+
+from gpukit import cuda
+
+# 4.1: given.apart with these strides, and with stride 0 for BROADCAST. How many wavefronts does its load take?
+# BEGIN SOLUTION 4.1: predict the wavefronts of one shared load, stride by stride
+STRIDE_1 = 1
+STRIDE_2 = 2
+STRIDE_4 = 4
+STRIDE_8 = 8
+STRIDE_12 = 4
+STRIDE_16 = 16
+STRIDE_32 = 32
+STRIDE_33 = 1
+BROADCAST = 1
+# END SOLUTION
+
+# 4.2: kernels of given.py, launched with 2 blocks of 64 threads. True: correct on every GPU; False: not.
+# BEGIN SOLUTION 4.2: say of each kernel whether its barriers are right
+AFTER_THE_STORE = True  # given.after_the_store
+IN_HALF_OF_BLOCK = False  # given.in_half_of_block
+IN_SOME_BLOCKS = True  # given.in_some_blocks
+IN_A_COMMON_LOOP = True  # given.in_a_common_loop
+IN_A_LOOP_OF_ITS_OWN = False  # given.in_a_loop_of_its_own
+NONE_IN_A_WARP = False  # given.none_in_a_warp
+# END SOLUTION
+
+
+@cuda.jit
+def generations(cells, out, rounds):
+    """given.generations, repaired: all cells of a block change at once, whatever the order of its threads.
+
+    In a round each cell becomes its left neighbour xor its right one; the first and the last cell of a block stay.
+    Cost: at most one barrier and two more for every round.
+
+    Args:
+        cells: (blocks x threads,) uint8, 0 or 1. Not changed.
+        out: the same shape and dtype, written: the cells after the rounds.
+        rounds: int, >= 0. Blocks have up to 256 threads.
+    """
+    # BEGIN SOLUTION 4.3: copy the body of given.generations here, then put in what is missing
+    tile = cuda.shared.array(256, cells.dtype)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    tile[t] = cells[i]
+    cuda.syncthreads()  # all cells are there
+    for _ in range(rounds):
+        new = tile[t]
+        if 0 < t < cuda.blockDim.x - 1:
+            new = tile[t - 1] ^ tile[t + 1]
+        cuda.syncthreads()  # all have read before anyone writes
+        tile[t] = new
+        cuda.syncthreads()  # all have written before anyone reads
+    out[i] = tile[t]
+    # END SOLUTION
+
+
+TILE = 32  # a block of 32 x 8 threads takes a tile of 32 x 32 elements
+
+
+@cuda.jit
+def quarter_turn(image, out):
+    """Turn an image by 90 degrees clockwise: its first row becomes the last column.
+
+    A block of 32 x 8 threads has the tile whose first element is image[32 blockIdx.y, 32 blockIdx.x]; the grid covers
+    the image. Cost: both images coalesced, no bank conflict, one barrier a block.
+
+    Args:
+        image: (rows, columns) float32, any size. Not changed.
+        out: (columns, rows) float32, written.
+    """
+    # BEGIN SOLUTION 4.4: out[c, rows - 1 - r] is image[r, c]; let the turn happen in shared memory
+    tile = cuda.shared.array((TILE, 33), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    top, left = cuda.blockIdx.y * TILE, cuda.blockIdx.x * TILE
+    rows, columns = image.shape
+    for k in range(ty, TILE, cuda.blockDim.y):
+        if top + k < rows and left + tx < columns:
+            tile[k, tx] = image[top + k, left + tx]
+    cuda.syncthreads()
+    for k in range(ty, TILE, cuda.blockDim.y):
+        if top + tx < rows and left + k < columns:
+            out[left + k, rows - 1 - top - tx] = tile[tx, k]
+    # END SOLUTION
+
+
+RADIUS = 5  # neighbours on each side
+SLOTS = 256 + 2 * RADIUS  # what the largest block needs; there may be fewer threads
+
+
+@cuda.jit
+def sliding_max(x, y):
+    """The largest of every element and its RADIUS neighbours on each side, as far as there are any.
+
+    A thread an element. Cost: every block loads its elements and RADIUS on each side from global memory, each once.
+
+    Args:
+        x: (n,) float32, any n >= 1, any values. Not changed.
+        y: (n,) float32, written: y[i] is the largest of x[i - RADIUS] to x[i + RADIUS].
+    """
+    # BEGIN SOLUTION 4.5: load the block's elements and their neighbours into shared memory, wait, then look around
+    tile = cuda.shared.array(SLOTS, x.dtype)
+    t, i = cuda.threadIdx.x, cuda.grid(1)
+    first = cuda.blockIdx.x * cuda.blockDim.x - RADIUS  # the element in slot 0
+    for k in range(t, cuda.blockDim.x + 2 * RADIUS, cuda.blockDim.x):
+        tile[k] = x[first + k] if 0 <= first + k < x.size else -math.inf
+    cuda.syncthreads()
+    if i < x.size:
+        largest = tile[t]
+        for k in range(t + 1, t + 2 * RADIUS + 1):
+            largest = max(largest, tile[k])
+        y[i] = largest
+    # END SOLUTION
+
+
+BINS = 100
+
+
+@cuda.jit
+def histogram(x, counts):
+    """How often each value occurs: every block counts for itself, then adds what it has to the total.
+
+    There are fewer threads than elements, and a block may have fewer threads than there are bins. Cost: elements
+    loaded once and side by side, global atomics for the bins only: at most one a bin and block.
+
+    Args:
+        x: (n,) uint8, values below BINS. Not changed.
+        counts: (BINS,) int32: what occurs in x is added to what is there.
+    """
+    # BEGIN SOLUTION 4.6: clear the block's own bins, count into them, then one global atomic a bin
+    mine = cuda.shared.array(BINS, np.int32)
+    for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+        mine[b] = 0
+    cuda.syncthreads()
+    for i in range(cuda.grid(1), x.size, cuda.gridsize(1)):
+        cuda.atomic.add(mine, x[i], 1)
+    cuda.syncthreads()
+    for b in range(cuda.threadIdx.x, BINS, cuda.blockDim.x):
+        cuda.atomic.add(counts, b, mine[b])
+    # END SOLUTION
+
+
+SIDE = 16  # blocks are SIDE x SIDE threads, and so are the tiles
+
+
+@cuda.jit
+def two_legs(a, b, c):
+    """The shortest way from i to j with one stop: the matrix product with + for *, and min for +.
+
+    A thread an element of c, threadIdx.x along a row of it. inf: there is no way. Cost: every block loads each tile of
+    a and b once, with two barriers a tile; lanes read neighbouring words of a tile, or the same one.
+
+    Args:
+        a: (rows, inner) float32, the lengths of the first legs. Not changed.
+        b: (inner, columns) float32, those of the second legs. Not changed.
+        c: (rows, columns) float32, written: c[i, j] is the smallest a[i, k] + b[k, j]. Any sizes >= 1.
+    """
+    # BEGIN SOLUTION 4.7: load a tile of a and one of b, wait, take the smallest sum of what is there, wait; go on
+    tile_a = cuda.shared.array((SIDE, SIDE), np.float32)
+    tile_b = cuda.shared.array((SIDE, SIDE), np.float32)
+    tx, ty = cuda.threadIdx.x, cuda.threadIdx.y
+    j, i = cuda.grid(2)
+    inner = a.shape[1]
+    best = np.float32(math.inf)
+    for start in range(0, inner, SIDE):
+        tile_a[ty, tx] = a[i, start + tx] if i < a.shape[0] and start + tx < inner else math.inf
+        tile_b[ty, tx] = b[start + ty, j] if start + ty < inner and j < b.shape[1] else math.inf
+        cuda.syncthreads()  # both tiles are full
+        for k in range(SIDE):
+            best = min(best, tile_a[ty, k] + tile_b[k, tx])
+        cuda.syncthreads()  # all are done with them
+    if i < c.shape[0] and j < c.shape[1]:
+        c[i, j] = best
+    # END SOLUTION
