@@ -1,0 +1,32 @@
+"""A syncwarp after each step, none between its reads and its writes: lane 8 may write before lane 0 has read.
+
+Fails:
+    test_5_4_right: race_shared
+    test_5_4_cost: race_shared
+"""
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def largest_magnitude(x, partial):
+    sizes = cuda.shared.array(BLOCK, np.float32)
+    t = cuda.threadIdx.x
+    i = cuda.grid(1)
+    sizes[t] = abs(x[i]) if i < x.size else np.float32(0)
+    cuda.syncthreads()
+    stride = cuda.blockDim.x // 2
+    while stride > 32:
+        if t < stride:
+            sizes[t] = max(sizes[t], sizes[t + stride])
+        cuda.syncthreads()
+        stride //= 2
+    if t < 32:
+        stride = 32
+        while stride > 0:
+            sizes[t] = max(sizes[t], sizes[t + stride])
+            cuda.syncwarp()
+            stride //= 2
+    if t == 0:
+        partial[cuda.blockIdx.x] = sizes[0]

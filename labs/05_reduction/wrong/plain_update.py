@@ -1,0 +1,34 @@
+"""Each block updates the total without an atomic: a race between blocks, whatever comes out.
+
+Fails:
+    test_5_6_right: race_global_interblock
+    test_5_6_cost: race_global_interblock
+"""
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def checksum(x, total):
+    sums = cuda.shared.array(BLOCK, np.int32)
+    t = cuda.threadIdx.x
+    quarter = x.size // 4
+    mine = 0
+    i = cuda.grid(1)
+    while i < quarter:
+        mine ^= x[i] ^ x[i + quarter] ^ x[i + 2 * quarter] ^ x[i + 3 * quarter]
+        i += cuda.gridsize(1)
+    rest = 4 * quarter + cuda.grid(1)
+    if rest < x.size:
+        mine ^= x[rest]
+    sums[t] = mine
+    cuda.syncthreads()
+    stride = cuda.blockDim.x // 2
+    while stride > 0:
+        if t < stride:
+            sums[t] ^= sums[t + stride]
+        cuda.syncthreads()
+        stride //= 2
+    if t == 0:
+        total[0] ^= sums[0]
