@@ -18,8 +18,8 @@ from pathlib import Path
 
 from gpukit.errors import GpukitError
 from gpukit.grading import names, one, record
-from gpukit.grading.record import Record
 from gpukit.grading.collecting import Submission
+from gpukit.grading.record import Record
 from gpukit.labs import answers, running
 from gpukit.labs.errors import LabError
 from gpukit.labs.folders import Lab

@@ -21,6 +21,8 @@ from gpukit.labs.holes import Hole, holes
 from gpukit.labs.regions import CPP, PYTHON, SUFFIXES
 from gpukit.registry import nearest
 from gpukit.report.layout import near_path
+from gpukit.sandbox import policy
+from gpukit.sandbox.reading import read_source
 
 STUDENT, SOLUTION, SKELETON = "student", "solution", "skeleton"
 _CPP_CONSTANT = r"^[^\S\n]*constexpr\s+[\w ]+?\b{name}\s*=\s*(?P<value>[^;]*);"
@@ -110,26 +112,21 @@ class Answer:
 def read(path: Path) -> str:
     """The text of a student's file. Raises AnswerRefused, with a sentence, where it cannot be read."""
     try:
-        from gpukit.sandbox import policy
-    except ModuleNotFoundError:  # until the sandbox has landed
-        return path.read_text(encoding="utf-8")
-    try:
-        return policy.read_source(path)
+        return read_source(path)
     except GpukitError as error:
         raise AnswerRefused(error.message, file=near_path(str(path))) from None
 
 
 def refuse(text: str, file: str, language: str, host: tuple[str, ...]) -> None:
     """Raise AnswerRefused, naming the first place, for more than kernels, device functions and constants."""
-    try:
-        from gpukit.sandbox import cpp, policy
-    except ImportError:  # until the sandbox has landed
-        return
-    found = cpp.refusals(text) if language == CPP else policy.refusals(text, host)
+    if language == CPP:
+        return  # until the sandbox's C++ has landed
+    found = policy.refusals(text, host)
     if found:
         first = found[0]
         more = f" ({len(found) - 1} more such place(s) below it)" if len(found) > 1 else ""
-        raise AnswerRefused(f"{first.what}: {first.advice}{more}", file=file, line=first.line)
+        advice = f": {first.advice}" if first.advice else ""
+        raise AnswerRefused(f"{first.what}{advice}{more}", file=file, line=first.line)
 
 
 def chosen_language(lab: Lab) -> str:

@@ -24,6 +24,7 @@ from gpukit.labs.wording import call_text, parameters, profile_command, value_te
 from gpukit.labs.writers import writer
 from gpukit.report import Report
 from gpukit.report.layout import message, near_path
+from gpukit.sandbox import host
 
 CPU, GPU = "cpu", "gpu"
 HAZARDS_SHOWN = 5
@@ -197,8 +198,6 @@ class Session:
 
         Raises TaskFailure for the first call without a result.
         """
-        from gpukit.sandbox import host
-
         if function not in self._lab.host:
             raise LabError(f"{self._test} calls {function}, which HOST does not list", file=str(self._lab.path))
         hole = self._answer.hole_under(function)
