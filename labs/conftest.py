@@ -18,7 +18,9 @@ from gpukit.labs import answers, progress, regions, running
 from gpukit.labs.errors import AnswerRefused, NotStarted, TaskFailure
 from gpukit.labs.folders import Lab
 from gpukit.labs.session import Session
+from gpukit.labs.timing import Times
 
+TIME = "time_"
 SPELLED = {"python": regions.PYTHON, "cpp": regions.CPP, "auto": None}
 
 
@@ -53,6 +55,7 @@ class Course:
         self.outcomes: dict[Lab, list[running.Outcome]] = {}
         self.stack = ExitStack()
         self.opened: dict[Lab, tuple] = {}
+        self.times: list[Times] = []
 
     def lab(self, item: pytest.Item) -> Lab:
         return self.labs.setdefault(item.path.parent, Lab(item.path.parent))
@@ -68,13 +71,36 @@ class Course:
         running.before_test(test, answer)
         return Session(lab, answer, reference, test.name, self.seed, self.machine)
 
+    def is_right(self, item: pytest.Function) -> bool:
+        """Whether the tests of this item's task have run and passed."""
+        lab = self.lab(item)
+        task = lab.test_of(item.originalname, item.obj).task
+        found = [outcome.status for outcome in self.outcomes.get(lab, ()) if outcome.test.task == task]
+        return bool(found) and set(found) == {running.PASSED}
+
 
 COURSE = pytest.StashKey[Course]()
 
 
+def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Function] | None:
+    """Functions `time_N_k_what` run on a GPU alone, behind the tests: they compare times, for information."""
+    if (
+        name.startswith(TIME)
+        and isinstance(collector, pytest.Module)
+        and collector.config.getoption("--machine") == "gpu"
+    ):
+        return [pytest.Function.from_parent(collector, name=name)]
+    return None
+
+
 @pytest.fixture
 def lab(request: pytest.FixtureRequest) -> Session:
-    return request.config.stash[COURSE].session(request.node)
+    course, item = request.config.stash[COURSE], request.node
+    if item.name.startswith(TIME) and not course.is_right(item):
+        pytest.skip("times are compared once the answer is right")
+    session = course.session(item)
+    session.times = course.times  # one list for all
+    return session
 
 
 @pytest.hookimpl(wrapper=True)
@@ -83,7 +109,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
     report = yield
     course = item.config.stash[COURSE]
     error = call.excinfo.value if call.excinfo else None
-    if not isinstance(item, pytest.Function) or (report.when == "setup" and error is None) or report.when == "teardown":
+    if (
+        not isinstance(item, pytest.Function)
+        or item.name.startswith(TIME)
+        or (report.when == "setup" and error is None)
+        or report.when == "teardown"
+    ):
         return report
     lab = course.lab(item)
     test = lab.test_of(item.originalname, item.obj)
@@ -115,3 +146,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
         terminalreporter.section("progress")
         for line in progress.overview(course.outcomes, everything=config.option.verbose > 0):
             terminalreporter.write_line(line)
+    if course.times:
+        terminalreporter.section("times on the GPU, for information")
+        for times in course.times:
+            terminalreporter.write_line(f"{times.test}: {times}")

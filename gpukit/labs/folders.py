@@ -19,7 +19,7 @@ from gpukit.labs.regions import CPP, PYTHON, SUFFIXES, task_key
 from gpukit.registry import nearest
 
 _FOLDER = re.compile(r"(?P<number>\d\d)_(?P<topic>[a-z0-9_]+)")
-_TEST = re.compile(r"test_(?P<lab>\d+)_(?P<task>\d+)_\w+")
+_TEST = re.compile(r"(?:test|time)_(?P<lab>\d+)_(?P<task>\d+)_\w+")
 _IN_README = re.compile(r"^\* \*\*(?P<task>\d+\.\d+)\*\* (?P<prompt>.+)$", re.MULTILINE)
 
 

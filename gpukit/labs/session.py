@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NoReturn
 
@@ -18,8 +18,9 @@ from gpukit.labs.comparing import Bound, Difference, difference, nested_differen
 from gpukit.labs.errors import LabError, NotStarted, TaskFailure
 from gpukit.labs.failures import Finding, Measured, Missed
 from gpukit.labs.folders import Lab
-from gpukit.labs.references import Launch, Reference
+from gpukit.labs.references import Counted, Launch, Reference
 from gpukit.labs.regions import CPP
+from gpukit.labs.timing import Times, take_turns
 from gpukit.labs.wording import call_text, parameters, profile_command, value_text
 from gpukit.labs.writers import writer
 from gpukit.report import Report
@@ -42,7 +43,8 @@ Expected = Any
 class Session:
     """The `lab` of one test.
 
-    rng: random numbers of this test, from the run's seed. language: of the answer. measured: what was counted.
+    rng: random numbers of this test, from the run's seed. language: of the answer. measured: what was counted. times:
+    what was timed on a GPU.
     """
 
     def __init__(self, lab: Lab, answer: Answer, reference: Reference | None, test: str, seed: int, machine: str = CPU):
@@ -56,6 +58,7 @@ class Session:
         seed = seed if reference is None else reference.seed(test, seed)
         self.rng = np.random.default_rng([seed, zlib.crc32(test.encode())])
         self.measured = Measured()
+        self.times: list[Times] = []
 
     @property
     def language(self) -> str:
@@ -153,6 +156,47 @@ class Session:
             )
             raise TaskFailure(finding)
         return run.report
+
+    def time(
+        self,
+        kernel: str,
+        grid: Any,
+        block: Any,
+        args: Mapping[str, Any],
+        *,
+        sizes: Sequence[int] = (),
+        shared_bytes: int = 0,
+        bytes_moved: int | None = None,
+        restores: Sequence[str] = (),
+    ) -> None:
+        """Time a launch on the GPU beside the reference solution's, for information: `times` holds what was found.
+
+        Args:
+            kernel, grid, block, args, sizes, shared_bytes: as for `check`.
+            bytes_moved: bytes that the launch must read and write at least, for the bandwidth.
+            restores: names of arguments that a launch changes, and that are set back before each.
+        """
+        from gpukit.devices import device
+
+        gpu = device(GPU)
+        given = {key: gpu.xp.asarray(value) if isinstance(value, np.ndarray) else value for key, value in args.items()}
+        extra = tuple(np.int32(size) for size in sizes) if self.language == CPP else ()
+        answers = {"answer": self._answer}
+        if isinstance(self._reference, Counted):
+            answers["reference"] = self._reference.solution
+
+        def call_of(answer: Answer) -> Callable[[], None]:
+            made, values = answer.kernel(kernel), (*given.values(), *extra)
+            return lambda: gpukit.launch(made, grid, block, *values, shared_bytes=shared_bytes, machine=GPU)
+
+        def restore() -> None:
+            for name in restores:
+                given[name][...] = gpu.xp.asarray(args[name])
+
+        calls = {name: call_of(answer) for name, answer in answers.items()}
+        found = take_turns(calls, restore if restores else None)
+        text = call_text(kernel, grid, block, args, extra)
+        self.times.append(Times(self._test, text, found["answer"], found.get("reference"), bytes_moved))
 
     def given(self, kernel: str, grid: Any, block: Any, *args: Any) -> Report:
         """The report of a launch of a kernel of the lab's own given.py, which quiz questions are about."""
