@@ -84,11 +84,8 @@ COURSE = pytest.StashKey[Course]()
 
 def pytest_pycollect_makeitem(collector: pytest.Collector, name: str, obj: object) -> list[pytest.Function] | None:
     """Functions `time_N_k_what` run on a GPU alone, behind the tests: they compare times, for information."""
-    if (
-        name.startswith(TIME)
-        and isinstance(collector, pytest.Module)
-        and collector.config.getoption("--machine") == "gpu"
-    ):
+    on_gpu = collector.config.getoption("--machine") == "gpu"
+    if on_gpu and name.startswith(TIME) and isinstance(collector, pytest.Module):
         return [pytest.Function.from_parent(collector, name=name)]
     return None
 
@@ -131,8 +128,12 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         report.outcome = "failed"
         report.longrepr = f"{error}"
         return report
+    elif isinstance(error, Exception):
+        finding = running.unusable(error, course.opened[lab][0])
+        outcome = running.Outcome(test, running.FAILED, finding)
+        report.longrepr = progress.failure_text(outcome, lab, course.seed)
     elif error is not None:
-        return report
+        return report  # interrupted, or skipped by the test
     else:
         outcome = running.Outcome(test, running.PASSED)
     course.outcomes.setdefault(lab, []).append(outcome)

@@ -67,9 +67,14 @@ def run_test(
     except LabError:
         raise
     except Exception as error:
-        what = f"the test cannot use what the answer gives: {type(error).__name__}: {error}"
-        return Outcome(test, FAILED, Finding(what, file=answer.file), measured=session.measured)
+        return Outcome(test, FAILED, unusable(error, answer), measured=session.measured)
     return Outcome(test, PASSED, measured=session.measured)
+
+
+def unusable(error: Exception, answer: Answer) -> Finding:
+    """Why a test breaks on an answer, as words."""
+    what = f"the test cannot use what the answer gives: {type(error).__name__}: {error}"
+    return Finding(what, file=answer.file)
 
 
 def before_test(test: Test, answer: Answer) -> None:
