@@ -17,7 +17,7 @@ from gpukit.errors import GpukitError
 from gpukit.labs import overlay, regions
 from gpukit.labs.errors import AnswerRefused, LabError
 from gpukit.labs.folders import Lab
-from gpukit.labs.holes import Hole, holes
+from gpukit.labs.holes import Hole, cpp_functions, holes
 from gpukit.labs.regions import CPP, PYTHON, SUFFIXES
 from gpukit.registry import nearest
 from gpukit.report.layout import near_path
@@ -77,7 +77,7 @@ class Answer:
                 f"there is no constant `{name}` here: write constexpr int {name} = your answer;", file=self.file
             )
         try:
-            return ast.literal_eval(re.sub(r"(?<=[\d.])[fFuUlL]+$", "", match["value"].strip()))
+            return _cpp_number(match["value"].strip())
         except (ValueError, SyntaxError):
             raise GpukitError(
                 f"`{name}` must be one number: {match['value'].strip()} is none", file=self.file
@@ -87,26 +87,37 @@ class Answer:
         """The first hole of a task."""
         return next((hole for hole in self.holes if hole.task == task), None)
 
-    def hole_under(self, kernel: str) -> Hole | None:
-        """The first hole in a kernel or a function of the file that it needs; None for CUDA C++, which does not say."""
-        inside = {hole.function: hole for hole in reversed(self.holes) if hole.function}
+    def hole_under(self, name: str) -> Hole | None:
+        """The first hole in a kernel or a function of the file, or in what it needs of the file."""
+        open_names = {hole.name: hole for hole in reversed(self.holes)}
         seen: set[str] = set()
-        waiting = [kernel]
+        waiting = [name]
         while waiting:
-            name = waiting.pop()
-            if name in inside:
-                return inside[name]
-            seen.add(name)
-            waiting += sorted(self._uses.get(name, set()) - seen)
+            used = waiting.pop()
+            if used in open_names:
+                return open_names[used]
+            seen.add(used)
+            waiting += sorted(self._uses.get(used, frozenset()) - seen)
         return None
 
     @cached_property
-    def _uses(self) -> dict[str, set[str]]:
+    def _uses(self) -> dict[str, frozenset[str]]:
         """Function of the file -> names in it."""
         if self.language == CPP:
-            return {}
+            return {function.name: function.words for function in cpp_functions(self.text)}
         functions = [node for node in ast.parse(self.text).body if isinstance(node, ast.FunctionDef)]
-        return {f.name: {n.id for n in ast.walk(f) if isinstance(n, ast.Name)} for f in functions}
+        return {f.name: frozenset(n.id for n in ast.walk(f) if isinstance(n, ast.Name)) for f in functions}
+
+
+def _cpp_number(text: str) -> int | float | bool:
+    """The value of a C++ literal. Raises ValueError or SyntaxError for anything else."""
+    if text in ("true", "false"):
+        return text == "true"
+    suffix = "[uUlL]+$" if text[:2].lower() in ("0x", "0b") else "[fFuUlL]+$"
+    value = ast.literal_eval(re.sub(suffix, "", text.replace("'", "")))
+    if not isinstance(value, int | float):
+        raise ValueError
+    return value
 
 
 def read(path: Path) -> str:

@@ -49,18 +49,19 @@ def difference(got: Any, expected: Any, bound: Bound = 0.0) -> Difference | str 
     index = tuple(int(i) for i in np.unravel_index(flat, got.shape)) if got.shape else ()
     allowed = float(np.broadcast_to(bound, got.shape)[index]) if got.shape else float(np.max(bound))
     values = got[index].item(), expected[index].item()
-    return Difference(index, flat, *values, allowed, len(places), got.size, pattern(places, got.size))
+    return Difference(index, flat, *values, allowed, len(places), got.size, pattern(places, got.shape))
 
 
 def nested_difference(got: Any, expected: Any, bound: Bound = 0.0) -> Difference | str | None:
     """The same for what host code returns: numbers and arrays, or lists and tuples of them, text, True and None."""
+    got, expected = _plain(got), _plain(expected)
     if isinstance(expected, tuple | list):
-        if not isinstance(got, tuple | list) or len(got) != len(expected):
-            return f"expected {len(expected)} values"
+        if not isinstance(got, tuple | list):
+            return f"expected a {type(expected).__name__} of {len(expected)} values"
+        if len(got) != len(expected):
+            return f"expected {len(expected)} values, not {len(got)}"
         parts = (nested_difference(g, e, bound) for g, e in zip(got, expected, strict=True))
-        return next(
-            (part if isinstance(part, str) else f"value {i} differs" for i, part in enumerate(parts, 1) if part), None
-        )
+        return next((_of_value(i, part) for i, part in enumerate(parts) if part is not None), None)
     if isinstance(expected, str | bool) or expected is None:
         return None if type(got) is type(expected) and got == expected else "that is another answer"
     if got is None or isinstance(got, str | bool | tuple | list | dict):
@@ -68,24 +69,56 @@ def nested_difference(got: Any, expected: Any, bound: Bound = 0.0) -> Difference
     return difference(got, expected, bound)
 
 
-def pattern(places: np.ndarray, size: int) -> str:
-    """In what pattern the wrong elements lie (flat places of `size`), where it says something about a kernel."""
-    n = len(places)
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _of_value(i: int, part: Difference | str) -> str:
+    return f"value {i}: {part}" if isinstance(part, str) else f"value {i} differs (they count from 0)"
+
+
+def pattern(places: np.ndarray, shape: tuple[int, ...]) -> str:
+    """In what pattern the wrong elements lie, where it says something about a kernel. `places`: flat, ascending."""
+    n, size = len(places), int(np.prod(shape))
     if size == 1:
         return ""
     if n == size:
         return "all of them"
-    first, last = int(places[0]), int(places[-1])
     if n == 1:
-        return "the last one alone" if first == size - 1 else "the first one alone" if first == 0 else "this one alone"
+        last, first = int(places[0]) == size - 1, int(places[0]) == 0
+        return "the last one alone" if last else "the first one alone" if first else "this one alone"
+    return _on_a_line(places, size) if len(shape) == 1 else _in_a_box(places, shape)
+
+
+def _on_a_line(places: np.ndarray, size: int) -> str:
+    n, first, last = len(places), int(places[0]), int(places[-1])
     if last - first + 1 == n:
-        if last == size - 1:
-            return f"all from {first:,} to the end"
-        return f"all from {first:,} to {last:,}"
+        return f"all from {first:,} to {'the end' if last == size - 1 else f'{last:,}'}"
+    if n == 2:
+        return f"{first:,} and {last:,}"
     steps = np.unique(np.diff(places))
     if len(steps) == 1:
-        return f"every {int(steps[0]):,}th from {first:,} on"
+        step = int(steps[0])
+        until = "on" if last + step >= size else f"to {last:,}"
+        return f"every {_ordinal(step)} from {first:,} {until}"
     lanes = np.unique(places % WARP)
-    if len(lanes) == 1 and n > 2:
-        return f"lane {int(lanes[0])} of warps"
+    if len(lanes) == 1:
+        return f"all at places with remainder {int(lanes[0])} modulo {WARP}: one lane of each warp?"
     return f"between {first:,} and {last:,}"
+
+
+def _in_a_box(places: np.ndarray, shape: tuple[int, ...]) -> str:
+    """The smallest box around them, as NumPy slices."""
+    axes = np.unravel_index(places, shape)
+    ends = [(int(axis.min()), int(axis.max()) + 1) for axis in axes]
+    filled = len(places) == np.prod([stop - start for start, stop in ends])
+    box = ", ".join(
+        str(start) if stop == start + 1 else ":" if (start, stop) == (0, size) else f"{start}:{stop}"
+        for (start, stop), size in zip(ends, shape, strict=True)
+    )
+    return f"{'all' if filled else 'some'} of [{box}]"
+
+
+def _ordinal(n: int) -> str:
+    ending = "th" if 10 <= n % 100 <= 20 else {1: "st", 2: "nd", 3: "rd"}.get(n % 10, "th")
+    return f"{n:,}{ending}"

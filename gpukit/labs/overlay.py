@@ -55,7 +55,7 @@ def _fails(document: str) -> dict[str, str]:
 def _names_replaced(text: str, solution: str, file: str) -> str:
     """The solution's lines, with each definition replaced by the one of the same name; new ones come first."""
     theirs, ours = names_in(text), names_in(solution)
-    lines, solution_lines = text.splitlines(), solution.splitlines()
+    lines, solution_lines = regions.lines_of(text), regions.lines_of(solution)
     if not set(theirs) & set(ours):
         raise LabError("this file changes nothing that the solution defines", file=file)
     replaced: dict[int, tuple[int, list[str]]] = {}
@@ -104,7 +104,7 @@ def _regions_replaced(text: str, solution: str, file: str) -> str:
         new.setdefault(region.task, []).append(region)
     if not new:
         raise LabError("this file has no region to lay over the solution", file=file)
-    lines = solution.splitlines()
+    lines = regions.lines_of(solution)
     made: list[str] = []
     at = 0
     for region in regions.regions(solution, file):

@@ -22,9 +22,10 @@ SUFFIXES = {PYTHON: ".py", CPP: ".cu"}
 COMMENT = {PYTHON: "#", CPP: "//"}
 
 _TASK = r"(?P<task>\d+\.\d+)"
-_BEGIN = re.compile(rf"(?P<indent>\s*)(?:#|//) BEGIN SOLUTION {_TASK}(?:: (?P<prompt>\S.*))?")
+_BEGIN = re.compile(rf"(?P<indent>\s*)(?:#|//) BEGIN SOLUTION {_TASK}(?::(?: (?P<prompt>\S.*))?)?")
 _END = re.compile(r"\s*(?:#|//) END SOLUTION")
-_TAG_LIKE = re.compile(r"(?:#|//)\s*(?:BEGIN|END)\b", re.IGNORECASE)
+# Also behind code, where it would be no tag, and the answer would stay in the student's file.
+_TAG_LIKE = re.compile(r"(?:#|//).*\b(?:BEGIN|END)\W*SOLUTION", re.IGNORECASE)
 _CPP_CONSTANT = re.compile(r"\s*constexpr\s+(?P<type>[\w ]+?)\s+(?P<name>\w+)\s*=[^;]*;\s*")
 
 
@@ -49,13 +50,19 @@ def language_of(name: str) -> str:
     return CPP if name.endswith(SUFFIXES[CPP]) else PYTHON
 
 
+def lines_of(text: str) -> list[str]:
+    """The lines of a text as compilers count them: `str.splitlines` also breaks at form feeds and the like."""
+    lines = re.split(r"\r\n|\r|\n", text)
+    return lines if lines[-1] else lines[:-1]
+
+
 def regions(text: str, file: str, prompts: bool = True) -> list[Region]:
     """The tagged regions in order. Raises LabError for a tag that is malformed, nested, stray or unclosed, and, with
     `prompts`, for one that does not say what is to be done."""
     found: list[Region] = []
     begun: re.Match | None = None
     start = 0
-    lines = text.splitlines()
+    lines = lines_of(text)
     for number, line in enumerate(lines, 1):
         begin, end = _BEGIN.fullmatch(line.rstrip()), _END.fullmatch(line.rstrip())
         if begin is not None:
@@ -68,11 +75,11 @@ def regions(text: str, file: str, prompts: bool = True) -> list[Region]:
             if begun is None:
                 raise LabError("END SOLUTION without a BEGIN SOLUTION above it", file=file, line=number)
             inside = tuple(lines[start : number - 1])
-            if not any(inner.strip() for inner in inside):
+            if not any(inner.strip() and not inner.strip().startswith(("#", "//")) for inner in inside):
                 raise LabError(f"the region of task {begun['task']} is empty", file=file, line=start)
             found.append(Region(begun["task"], begun["prompt"] or "", start + 1, number - 1, begun["indent"], inside))
             begun = None
-        elif _TAG_LIKE.match(line.strip()) and "SOLUTION" in line.upper():
+        elif _TAG_LIKE.search(line):
             raise LabError(
                 "a malformed tag; write BEGIN SOLUTION N.k: what to do, or END SOLUTION", file=file, line=number
             )
@@ -98,12 +105,13 @@ def task_key(task: str) -> tuple[int, ...]:
 def skeleton(text: str, file: str) -> str:
     """The student's file: the solution with a hole in place of each region.
 
-    Raises LabError as `regions`, and for a region at module level that holds more than constants.
+    Raises LabError as `regions`, for a region at module level that holds more than constants, and for one whose end
+    leaves half a statement behind.
     """
     found = regions(text, file)
     prompts(found, file)
     language = language_of(file)
-    lines = text.splitlines()
+    lines = lines_of(text)
     made: list[str] = []
     at = 0
     for region in found:
@@ -111,7 +119,20 @@ def skeleton(text: str, file: str) -> str:
         made += _hole(region, language, file)
         at = region.last + 1
     made += lines[at:]
-    return "\n".join(made) + "\n"
+    whole = "\n".join(made) + "\n"
+    if language == PYTHON:
+        _parse(whole, file)
+    return whole
+
+
+def _parse(skeleton: str, file: str) -> None:
+    try:
+        ast.parse(skeleton)
+    except SyntaxError as error:
+        near = lines_of(skeleton)[(error.lineno or 1) - 1].strip()
+        raise LabError(
+            f"without its regions this file is not valid Python: {error.msg}, at: {near}", file=file
+        ) from None
 
 
 def _hole(region: Region, language: str, file: str) -> Iterator[str]:
@@ -124,14 +145,11 @@ def _hole(region: Region, language: str, file: str) -> Iterator[str]:
             yield f"// constexpr {kind} {name} = ...;  // {todo}"
         return
     if region.indent:
-        yield f'{region.indent}raise NotImplementedError("{todo}")' if '"' not in todo else _single(region.indent, todo)
+        quoted = repr(todo) if '"' in todo or "\\" in todo else f'"{todo}"'
+        yield f"{region.indent}raise NotImplementedError({quoted})"
         return
     for name in _constants(region, file):
         yield f"{name} = ...  # {todo}"
-
-
-def _single(indent: str, todo: str) -> str:
-    return f"{indent}raise NotImplementedError({todo!r})"
 
 
 def _constants(region: Region, file: str) -> list[str]:

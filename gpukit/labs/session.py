@@ -19,7 +19,7 @@ from gpukit.labs.errors import LabError, NotStarted, TaskFailure
 from gpukit.labs.failures import Finding, Measured, Missed
 from gpukit.labs.folders import Lab
 from gpukit.labs.references import Counted, Launch, Reference
-from gpukit.labs.regions import CPP
+from gpukit.labs.regions import CPP, lines_of
 from gpukit.labs.timing import Times, take_turns
 from gpukit.labs.wording import call_text, parameters, profile_command, value_text
 from gpukit.labs.writers import writer
@@ -376,7 +376,7 @@ class Session:
         return "see it line by line: " + profile_command(self._answer.file, kernel, grid, block, run.before, run.extra)
 
     def _line_of(self, name: str) -> int:
-        lines = self._answer.text.splitlines()
+        lines = lines_of(self._answer.text)
         return next((i for i, line in enumerate(lines, 1) if line.split("=")[0].split()[-1:] == [name]), 0)
 
     def _fail(self, finding: Finding) -> NoReturn:

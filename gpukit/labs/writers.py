@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
-import gpukit
 from gpukit.errors import GpukitError
+from gpukit.launching import prepare
 from gpukit.machine.program import GLOBAL
+from gpukit.machine.trace import record
 
 MOST_BLOCKS = 256
 MOST_STEPS = 100_000
@@ -28,19 +29,16 @@ def writer(
         return ""
     copies = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args.values()]
     try:
-        trace = gpukit.trace(
-            *(kernel, grid, block, *copies, *extra),
-            shared_bytes=shared_bytes,
-            blocks=range(blocks),
-            max_steps=MOST_STEPS,
-        )
+        launch = prepare(kernel, grid3, block3, (*copies, *extra), shared_bytes)
+        trace = record(launch, range(blocks), MOST_STEPS)
     except GpukitError:
         return ""
+    theirs = launch.arguments[list(args).index(name)]["name"]  # in CUDA C++ a parameter may have another name
     at = flat * args[name].itemsize
     last = None
     for request in trace.requests:
         array = trace.arrays[request.array]
-        if array.space != GLOBAL or array.name != name or request.kind == "load":
+        if array.space != GLOBAL or array.name != theirs or request.kind == "load":
             continue
         for lane, offset in zip(_lanes(request.mask), request.offsets, strict=True):
             if offset <= at < offset + request.width:
