@@ -37,7 +37,8 @@ def first_hundred(out):
 def own_rounds(rounds, values, out):
     """Each thread adds up as many values as it has rounds.
 
-    rounds: (n,) int32, as many as threads. values: (m,) int32, m at least the largest of rounds. out: (n,) int32, written.
+    rounds: (n,) int32, n as many as threads. values: (m,) int32, m at least the largest of rounds.
+    out: (n,) int32, written.
     """
     i = cuda.grid(1)
     total = 0

@@ -54,17 +54,20 @@ def test_2_1_rounds(lab):
 def launch_of_curves(lab, n, block):
     """A launch on n random values and what it must give."""
     values = lab.rng.integers(0, 256, n).astype(np.int32)
-    v = values.astype(np.int64)
-    red = 255 - (255 - v) * (255 - v) // 255
-    green = v * v * (765 - 2 * v) // 65025
-    blue = (v + v * v // 255 + v * v * v // 65025) // 3
+    red = green = blue = values.astype(np.int64)
+    root = (green + 255) // 2
+    for _ in range(2):
+        red = red * red * (765 - 2 * red) // 65025
+        blue = 255 - (255 - blue) * (255 - blue) // 255
+    for _ in range(3):
+        root = (root + 255 * green // root) // 2
     colour = np.arange(n) % 3
     return {
         "grid": blocks(n, block),
         "block": block,
         "args": {"values": values, "out": np.empty_like(values)},
-        "answers": {"out": np.choose(colour, (red, green, blue)).astype(np.int32)},
-        "about": f"{n} values in {blocks(n, block)} block{'s' if n > block else ''} of {block} threads",
+        "answers": {"out": np.choose(colour, (red, root, blue)).astype(np.int32)},
+        "about": f"n = {n}: {blocks(n, block) * block} threads in blocks of {block}",
     }
 
 
@@ -79,7 +82,7 @@ def test_2_2_right(lab):
 @points(2)
 def test_2_2_cost(lab):
     """If warp 1 has green ones only, where is lane 0's, and how far from it is lane 1's?"""
-    at_most = {"divergent_branches": 1.0, "warp_instructions": 1.3}
+    at_most = {"divergent_branches": 1.0, "warp_instructions": 1.4}
     lab.cost(
         "curves", **launch_of_curves(lab, 960, 192), at_most=at_most, at_least={"active_lanes_per_instruction": 1.0}
     )
@@ -98,7 +101,7 @@ def launch_of_shrink(lab, n, t):
         "block": 128,
         "args": {"x": x, "t": t, "y": np.empty_like(x)},
         "answers": {"y": expected},
-        "about": f"{n} numbers from -5 to 5 in steps of 1/8, t = {t}",
+        "about": f"n = {n}, x from -5 to 5 in steps of 1/8, t = {t}",
     }
 
 
@@ -155,7 +158,10 @@ def test_2_4_right(lab):
     lab.check("ranges", **launch_of_ranges(lab, (2, 5, 20, 100, 4), "customers with 2, 5, 20, 100, 4 purchases"))
     lab.check("ranges", **launch_of_ranges(lab, (1, 0, 9, 0), "two customers have no purchase, one has a single one"))
     for customers in (1, 31, 33, 64, 65, 200):
-        lab.check("ranges", **launch_of_ranges(lab, mixed(lab, customers), f"{customers} customers, most with 0 to 8"))
+        lab.check(
+            "ranges",
+            **launch_of_ranges(lab, mixed(lab, customers), f"customers: {customers}, most with 0 to 8 purchases"),
+        )
 
 
 @points(2)
@@ -164,8 +170,8 @@ def test_2_4_cost(lab):
     lab.cost(
         "ranges",
         **launch_of_ranges(lab, mixed(lab, 320), "320 customers, most with 0 to 8 purchases"),
-        at_most={"warp_instructions": 1.5},
-        at_least={"active_lanes_per_instruction": 0.8},
+        at_most={"warp_instructions": 2.2},
+        at_least={"active_lanes_per_instruction": 0.7},
     )
 
 
@@ -192,7 +198,7 @@ def launch_of_dear_purchases(lab, counts, block, about):
 def test_2_5_right(lab):
     """Which warp of the whole grid is this, and which lane of it? Do all 32 lanes come to `warp_sum`?"""
     for count in (0, 1, 31, 32, 33, 64, 100):
-        launch = launch_of_dear_purchases(lab, (count,), 64, f"one customer with {count} purchases, two warps")
+        launch = launch_of_dear_purchases(lab, (count,), 64, f"one customer, number of purchases: {count}; two warps")
         lab.check("dear_purchases", **launch)
     for block in (32, 128):
         counts = lab.rng.integers(0, 400, 9)
@@ -208,7 +214,7 @@ def test_2_5_cost(lab):
     lab.cost(
         "dear_purchases",
         **launch,
-        at_most={"global_load_sectors": 1.5, "warp_instructions": 1.6},
+        at_most={"global_load_sectors": 1.5, "warp_instructions": 1.8},
         at_least={"active_lanes_per_instruction": 0.8},
     )
 
@@ -244,11 +250,12 @@ def years_from(deposit, percent, target, limit, about):
 @points(2)
 def test_2_6_right(lab):
     """What are the two reasons for a lane to stop, and what has it counted when it does?"""
+    slow = np.array((1_000, 1_500, 1_990), np.int32), np.array((1, 5, 10), np.int32)
+    lab.check("years_until", **years_from(*slow, 2_000, 3, "two of three accounts are not there after 3 years"))
+    edges = np.array((2_000, 1_999, 99, 0, 500), np.int32), np.array((0, 1, 1, 50, 0), np.int32)
+    lab.check("years_until", **years_from(*edges, 2_000, 30, "there at once; one cent short; three never get there"))
     for n in (1, 31, 32, 33, 65, 200):
-        lab.check("years_until", **launch_of_years(lab, n, 50, 40, f"{n} accounts, 0 to 50 per cent, 40 years"))
-    edges = np.array((0, 99, 2_000, 1_999, 1_000), np.int32)
-    percents = np.array((50, 1, 0, 1, 7), np.int32)
-    lab.check("years_until", **years_from(edges, percents, 2_000, 30, "empty, stuck, there at once, one short"))
+        lab.check("years_until", **launch_of_years(lab, n, 50, 40, f"n = {n}, 0 to 50 per cent, 40 years"))
 
 
 def test_2_6_cost(lab):

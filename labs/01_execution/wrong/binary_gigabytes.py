@@ -1,7 +1,7 @@
 """GiB for GB.
 
 Fails:
-    test_1_6_bandwidth: the answer is wrong
+    test_1_6_bandwidth: wrong answer
 """
 
 

@@ -2,6 +2,7 @@
 
 Fails:
     test_1_2_blocks: blocks_for(33, 32)
+    test_1_2_edges: 4503599627370497
 """
 
 

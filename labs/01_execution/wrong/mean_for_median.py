@@ -1,7 +1,7 @@
 """The mean, which one disturbed repeat moves.
 
 Fails:
-    test_1_6_median: the answer is wrong
+    test_1_6_median: wrong answer
 """
 
 import numpy as np

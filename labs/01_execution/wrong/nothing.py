@@ -1,10 +1,10 @@
 """A kernel that does nothing.
 
 Fails:
-    test_1_3_right: it still holds what stood there before the launch
-    test_1_4_grey: it still holds what stood there before the launch
-    test_1_5_right: it still holds what stood there before the launch
-    test_1_5_cost: it still holds what stood there before the launch
+    test_1_3_right: no thread wrote it
+    test_1_4_grey: no thread wrote it
+    test_1_5_right: no thread wrote it
+    test_1_5_cost: no thread wrote it
 """
 
 from gpukit import cuda

@@ -11,6 +11,5 @@ from gpukit import cuda
 def grey(image, out):
     column, row = cuda.grid(2)
     if row < out.shape[0] or column < out.shape[1]:
-        out[row, column] = (
-            77 * image[row, column, 0] + 150 * image[row, column, 1] + 29 * image[row, column, 2]
-        ) // 256
+        red, green, blue = image[row, column, 0], image[row, column, 1], image[row, column, 2]
+        out[row, column] = (77 * red + 150 * green + 29 * blue) // 256

@@ -1,8 +1,7 @@
-"""A stride of one block instead of the grid: blocks write what other blocks write too.
+"""A stride of one block instead of the grid: right, but blocks do again what the ones behind them do too.
 
 Fails:
-    test_1_5_right: race_global_interblock
-    test_1_5_cost: race_global_interblock
+    test_1_5_cost: global_load_sectors
 """
 
 from gpukit import cuda

@@ -1,7 +1,7 @@
 """Memory and arithmetic one after the other.
 
 Fails:
-    test_1_7_seconds: the answer is wrong
+    test_1_7_seconds: wrong answer
 """
 
 

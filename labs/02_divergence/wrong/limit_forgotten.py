@@ -1,7 +1,7 @@
 """Without the second reason to stop: an account that does not grow never ends.
 
 Fails:
-    test_2_6_right: cannot be run
+    test_2_6_right: not there after 3 years
 """
 
 from gpukit import cuda

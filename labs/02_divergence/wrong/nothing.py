@@ -1,16 +1,16 @@
 """Kernels that do nothing.
 
 Fails:
-    test_2_2_right: it still holds what stood there before the launch
-    test_2_2_cost: it still holds what stood there before the launch
-    test_2_3_right: it still holds what stood there before the launch
-    test_2_3_cost: it still holds what stood there before the launch
-    test_2_4_right: it still holds what stood there before the launch
-    test_2_4_cost: it still holds what stood there before the launch
-    test_2_5_right: it still holds what stood there before the launch
-    test_2_5_cost: it still holds what stood there before the launch
-    test_2_6_right: it still holds what stood there before the launch
-    test_2_6_cost: it still holds what stood there before the launch
+    test_2_2_right: no thread wrote it
+    test_2_2_cost: no thread wrote it
+    test_2_3_right: no thread wrote it
+    test_2_3_cost: no thread wrote it
+    test_2_4_right: no thread wrote it
+    test_2_4_cost: no thread wrote it
+    test_2_5_right: no thread wrote it
+    test_2_5_cost: no thread wrote it
+    test_2_6_right: no thread wrote it
+    test_2_6_cost: no thread wrote it
 """
 
 from gpukit import cuda
