@@ -166,22 +166,31 @@ def orders(lab, n, items):
     return lab.rng.integers(0, items, n).astype(np.int32), lab.rng.integers(1, 10, n).astype(np.float32)
 
 
+def pairs(lab, got):
+    """What arrange() returned as a sorted list of (item, amount)."""
+    wanted = "two arrays of one length"
+    found = got if isinstance(got, tuple | list) else (got,)
+    right = all(isinstance(part, np.ndarray) and part.ndim == 1 and part.dtype.kind in "iuf" for part in found)
+    if not right or len(found) != 2 or len(found[0]) != len(found[1]):
+        shapes = (f"{part.dtype}{list(part.shape)}" if isinstance(part, np.ndarray) else repr(part) for part in found)
+        lab.expect("what arrange() returns", ", ".join(shapes), wanted)
+    return sorted(zip(found[0].tolist(), found[1].tolist(), strict=True))
+
+
+def same_orders(lab, got, item, amount):
+    """Fail unless arrange() returned the orders that it was given."""
+    call = f"the orders (item, amount) that arrange() makes of {item.size}"
+    expected = sorted(zip(item.tolist(), amount.tolist(), strict=True))
+    lab.expect(call, pairs(lab, got), expected, about="sorted here: your order is up to you")
+
+
 @points(1)
 def test_3_6_right(lab):
     """After your arrangement, which amount stands beside an item, its own?"""
     lists = [orders(lab, n, items) for n, items in ((1, 5), (2, 2), (40, 4), (300, 1000))]
     lists.append((np.zeros(0, np.int32), np.zeros(0, np.float32)))
-    for (item, amount), got in zip(lists, lab.host("arrange", lists), strict=True):
-        call = f"the orders (item, amount) of arrange() on {item.size} orders"
-        expected = sorted(zip(item.tolist(), amount.tolist(), strict=True))
-        lab.expect(call, sorted(pairs(got)), expected, about="sorted here: your order is up to you")
-
-
-def pairs(got):
-    """What arrange() returned as a list of (item, amount); an empty list for anything that is not two arrays."""
-    if not isinstance(got, tuple | list) or len(got) != 2 or len(np.ravel(got[0])) != len(np.ravel(got[1])):
-        return []
-    return list(zip(np.ravel(got[0]).tolist(), np.ravel(got[1]).tolist(), strict=True))
+    for given, got in zip(lists, lab.host("arrange", lists), strict=True):
+        same_orders(lab, got, *given)
 
 
 @points(1)
@@ -190,10 +199,10 @@ def test_3_6_cost(lab):
     n, items = 1024, 4096
     price, (item, amount) = floats(lab, items), orders(lab, n, items)
     (got,) = lab.host("arrange", [(item, amount)])
-    lab.expect("the number of orders of arrange()", len(pairs(got)), n)
+    same_orders(lab, got, item, amount)
     mine, least = (
-        lab.given("revenue", n // 128, 128, price, items_, np.ones(n, np.float32), np.empty(n, np.float32))
-        for items_ in (np.array([i for i, _ in pairs(got)], np.int32), np.sort(item))
+        lab.given("revenue", n // 128, 128, price, order, amount, np.zeros(n, np.float32))
+        for order in (got[0].astype(np.int32), np.sort(item))
     )
     mine, least = (report.counters["global_load_sectors"] for report in (mine, least))
     lab.expect(

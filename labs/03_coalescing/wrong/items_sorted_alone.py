@@ -2,6 +2,7 @@
 
 Fails:
     test_3_6_right: the orders (item, amount)
+    test_3_6_cost: the orders (item, amount)
 """
 
 import numpy as np
