@@ -5,10 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from gpukit.cli import output
+from gpukit.errors import GpukitError
+
+if TYPE_CHECKING:
+    from gpukit.grading.collecting import Submission
+    from gpukit.grading.record import Record
+    from gpukit.labs.folders import Lab
 
 
 @click.command(short_help="Grade a folder of submissions.")
@@ -21,6 +28,7 @@ from gpukit.cli import output
 @click.option("--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True, help="Of one submission.")
 @click.option("--deadline", type=click.DateTime(), help="Note what was changed after it (by the file's date).")
 @click.option("--gradebook", type=click.Path(path_type=Path), help="A gradebook that Canvas exported, to be filled.")
+@click.option("--weak-sandbox", is_flag=True, help="Grade host code and C++ although walls are missing here.")
 @click.option("--again", is_flag=True, help="Grade what is graded already, too.")
 def grade(
     submissions: Path,
@@ -32,6 +40,7 @@ def grade(
     seconds: float,
     deadline: datetime | None,
     gradebook: Path | None,
+    weak_sandbox: bool,
     again: bool,
 ) -> int:
     """Grade SUBMISSIONS, a folder with a file (.py, .cu or .ipynb) or a folder for each student.
@@ -44,6 +53,7 @@ def grade(
 
     lab = folders.find_lab(root or folders.find_root(), lab_name)
     found = collecting.collect(submissions, lab.name, deadline)
+    refuse_weak_walls(lab, found, weak_sandbox)
     output.make_folder(out)
     seed = batch.seed_of(lab) if seed is None else seed
     click.echo(f"{lab.name}: {len(found)} submissions, seed {seed}")
@@ -56,7 +66,27 @@ def grade(
     return 0
 
 
-def report(records: list) -> list[str]:
+def refuse_weak_walls(lab: Lab, found: list[Submission], allowed: bool) -> None:
+    """Say which walls stand around what is run of the students; raise GpukitError where one is missing that this lab
+    needs, unless that is `allowed`."""
+    from gpukit.labs.regions import SUFFIXES
+    from gpukit.sandbox import gauge
+
+    needed: tuple[str, ...] = gauge.FOR_HOST_CODE if lab.host else ()
+    if any(one.path is not None and one.path.suffix.lower() == SUFFIXES["CUDA C++"] for one in found):
+        needed += gauge.FOR_CPP
+    if not needed:
+        return
+    walls = gauge.strength()
+    if walls.missing(needed) and not allowed:
+        raise GpukitError(
+            f"{walls.sentence}; grade on Linux, or in a container or a virtual machine that holds nothing else and add "
+            "--weak-sandbox"
+        )
+    click.echo(walls.sentence)
+
+
+def report(records: list[Record]) -> list[str]:
     """What came of a batch, in a few lines."""
     statuses = Counter(record.status for record in records)
     graded = [record.score for record in records if record.status == "graded"]

@@ -57,7 +57,7 @@ def graded(
         return blank.record(record.REFUSED, reason)
     with _alone(text, name) as place:
         try:
-            answer = Answer(place, lab.host, text)
+            answer = Answer(place, lab.host, text, apart=True)
         except AnswerRefused as error:
             return blank.record(record.REFUSED, f"line {error.line}: {error.message}" if error.line else error.message)
         outcomes = list(running.run(lab, answer, seed))
