@@ -47,8 +47,6 @@ _FROM: dict[str, Callable[[str], bool]] = {
 }
 # Functions that a constant may be computed with; what they make is as small as their arguments.
 _FOLDED = words("int float bool complex abs min max len round")
-    f"builtins.{name}" for name in ["int", "float", "bool", "complex", "abs", "min", "max", "len", "round"]
-)
 _TABLES = ("numpy.array", "numpy.asarray", "numpy.dtype")
 _GROWING = (ast.Pow, ast.LShift)
 
