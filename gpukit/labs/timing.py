@@ -39,7 +39,7 @@ def take_turns(calls: Mapping[str, Callable[[], None]], restore: Callable[[], No
     seconds: dict[str, list[float]] = {name: [] for name in calls}
     for turn in range(ROUNDS):
         # The one that begins is another in every round: it finds what the other has left in the caches.
-        order = list(calls) if turn % 2 == 0 else list(reversed(calls))
+        order = list(calls) if turn % 2 == 0 else list(calls)[::-1]
         for name in order:
             warmup = 2 if turn == 0 else 0
             timing = benchmark(calls[name], machine="gpu", repeats=REPEATS, warmup=warmup, restore=restore, name=name)
