@@ -4,29 +4,35 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from gpukit.compilers.options import as_nvcc
 from gpukit.cpp import signatures
 from gpukit.raw.kernels import RawKernel
 from gpukit.raw.program import Program, read
 
+if TYPE_CHECKING:
+    from gpukit.raw.program import Compiler
 
-def load(path: str | os.PathLike[str], options: tuple[str, ...] = ()) -> KernelFile:
+
+def load(path: str | os.PathLike[str], options: tuple[str, ...] = (), compiler: Compiler | None = None) -> KernelFile:
     """The kernels of a .cu or .ptx file by name; nothing is compiled until one is used.
 
+    `compiler`: what compiles them, with the arguments of `nvrtc.compile_cuda`, which it is if None.
     Raises KernelSyntaxError when the file is not there or cannot be read.
     """
-    return KernelFile(path, options)
+    return KernelFile(path, options, compiler)
 
 
 class KernelFile(Mapping[str, RawKernel]):
     """Name -> kernel of a file, and attributes of the same names. Templates are found by their arguments:
     `load("sum.cu")["reduce<256>"]`; `templates` are their names."""
 
-    def __init__(self, path: str | os.PathLike[str], options: tuple[str, ...] = ()):
+    def __init__(self, path: str | os.PathLike[str], options: tuple[str, ...] = (), compiler: Compiler | None = None):
         self.path = os.fspath(path)
         self._kernels: dict[str, RawKernel] = {}
         self._options = options
+        self._compiler = compiler
         self.templates: tuple[str, ...] = ()
         if self.path.endswith(".ptx"):
             program = Program(None, self.path)
@@ -41,14 +47,14 @@ class KernelFile(Mapping[str, RawKernel]):
         # An overloaded name stands for no one kernel, except under extern "C", which allows no overloads.
         self._names = [k.name for k in found if not k.template and names.count(k.name) == 1]
         expressions = tuple(k.name for k in found if k.name in self._names and not k.c_name)
-        self._plain = Program(self._code, self.path, options, expressions)
+        self._plain = Program(self._code, self.path, options, expressions, compiler)
 
     def __getitem__(self, name: str) -> RawKernel:
         if name not in self._kernels:
             if name in self._names:
                 program = self._plain
             elif self._code is not None and name.split("<", 1)[0].strip() in self.templates and "<" in name:
-                program = Program(self._code, self.path, self._options, (name,))
+                program = Program(self._code, self.path, self._options, (name,), self._compiler)
             else:
                 raise KeyError(name)
             kernel = RawKernel.of_program(program, name, enable_cooperative_groups=True)

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
     from gpukit.compilers.nvrtc import CudaPtx
 
+    Compiler = Callable[..., CudaPtx]
+
 _IS_PTX = re.compile(r"\A(?:\s|//[^\n]*\n|/\*.*?\*/)*\.version\s", re.DOTALL)
 _UNPRINTABLE = re.compile("[\\0\\ud800-\\udfff]")
 
@@ -41,6 +43,7 @@ class Program:
         code: CUDA C++ or PTX; None for that of the PTX file `file`.
         file: what messages call the source; None for the Python file that `code` is written in.
         options, expressions: the compiler's options, and the name expressions of the kernels wanted.
+        compiler: what compiles CUDA C++, with the arguments of `nvrtc.compile_cuda`, which it is if None.
 
     `shown` holds the variables (name in the PTX -> bytes) whose memory callers were given: what they write there,
     kernels must see, on whatever machine. `before_showing` is called with a variable that is to be shown for the first
@@ -48,7 +51,12 @@ class Program:
     """
 
     def __init__(
-        self, code: str | None, file: str | None, options: tuple[str, ...] = (), expressions: tuple[str, ...] = ()
+        self,
+        code: str | None,
+        file: str | None,
+        options: tuple[str, ...] = (),
+        expressions: tuple[str, ...] = (),
+        compiler: Compiler | None = None,
     ):
         if code is not None:
             check_text(code, "the code of a kernel")
@@ -57,6 +65,7 @@ class Program:
         self.code = code
         self.options = options
         self._expressions = expressions
+        self._compiler = compiler
         self._compiled: CudaPtx | None = None
         self._module: ptx.Module | None = None
         is_cpp = code is not None and not _IS_PTX.match(code)
@@ -85,11 +94,14 @@ class Program:
         return made.log
 
     def _compile(self, **architecture: str) -> CudaPtx:
-        from gpukit.compilers.nvrtc import compile_cuda
+        compiler = self._compiler
+        if compiler is None:
+            from gpukit.compilers.nvrtc import compile_cuda
 
+            compiler = compile_cuda
         assert self.code is not None
         # Blank lines in front, so that line numbers are those of the file that holds the text.
-        return compile_cuda(
+        return compiler(
             "\n" * (self._line - 1) + self.code,
             options=self.options,
             name=self.file,

@@ -16,8 +16,8 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from gpukit.sandbox.running import Limits, Outcome, run
     from gpukit.sandbox.gauge import Strength, strength
+    from gpukit.sandbox.running import Limits, Outcome, run
 
 # Found on first use: a child needs none of it, and starts in a third of the time.
 _HOMES = {"Limits": "running", "Outcome": "running", "run": "running", "Strength": "gauge", "strength": "gauge"}

@@ -1,6 +1,6 @@
 """What a child process starts with: the program's own imports, then the walls, then the program.
 
-    python -s -P -S -B bootstrap.py MEMORY_BYTES CPU_SECONDS READABLE PATHS PROGRAM [ARGUMENT...]
+    python -P -B [-s -S] bootstrap.py MEMORY_BYTES CPU_SECONDS READABLE PATHS PROGRAM [ARGUMENT...]
 
 READABLE and PATHS are paths, one a line. PROGRAM is a Python file of gpukit's, trusted: its top level and
 `prepare(arguments)`, if it has that, run before the walls stand, `main(arguments)` behind them.

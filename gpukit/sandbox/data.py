@@ -1,5 +1,5 @@
-"""The closed format in which values pass between a child and its parent: numbers, strings, bytes, lists, tuples, None and
-NumPy arrays. Reading it makes these and nothing else, whatever the bytes are.
+"""The closed format in which values pass between a child and its parent: numbers, strings, bytes, lists, tuples, None
+and NumPy arrays. Reading it makes these and nothing else, whatever the bytes are.
 
 A value is a letter, then what that kind needs; all integers are little endian:
 
@@ -154,6 +154,6 @@ class _Reader:
         if len(shape) > 32 or math.prod(max(1, size) for size in shape) > 1 << 40:
             raise FormatError("no such shape")
         raw = self.take(math.prod(shape) * dtype.itemsize)
-        if dtype == bool:  # bytes other than 0 and 1 would make values that are neither true nor false
+        if dtype.kind == "b":  # bytes other than 0 and 1 would make values that are neither true nor false
             return (np.frombuffer(raw, np.uint8) != 0).reshape(shape)
         return np.frombuffer(raw, dtype.newbyteorder("<")).astype(dtype).reshape(shape)

@@ -4,7 +4,6 @@ A record is the nonce, the letter v (value) or e (error), the length (u32) and t
 """
 
 import builtins
-import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,7 +24,7 @@ def prepare(arguments: Sequence[str]) -> None:
 def main(arguments: Sequence[str]) -> None:
     nonce, source, file, function, names, calls = data.unpack(sys.stdin.buffer.read())
     answers = sys.stdout.buffer
-    sys.stdout = sys.stderr = _Nowhere()  # type: ignore[assignment]
+    sys.stdout = sys.stderr = _Nowhere()
     try:
         module = _module(source, file, names)
         called = module[function]
@@ -45,7 +44,8 @@ def _module(source: str, file: str, names: Sequence[str]) -> dict[str, Any]:
     imports, tree = host_code.parts(source, names)
     module: dict[str, Any] = {
         "__name__": "student",
-        "__builtins__": {name: getattr(builtins, name) for name in BUILTINS},
+        # NumPy's own C code asks for __import__ here; what is not loaded yet, the filter below refuses.
+        "__builtins__": {name: getattr(builtins, name) for name in (*BUILTINS, "__import__")},
     }
     for name, package, inner in imports:
         found = sys.modules.get(package) or __import__(package)

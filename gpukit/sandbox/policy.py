@@ -1,8 +1,8 @@
 """What a student's Python file may hold. It is read as text and as a tree, before anything else is made of it.
 
-A lab's file is kernels, device functions, constants, and the host functions that the lab names. What else could be in it
-is refused with its line, and with what to do. This is no wall: kernels are never executed by Python, and host functions
-run in a child process behind walls (`host`). It is there so that what runs is what an instructor would read.
+A lab's file is kernels, device functions, constants, and the host functions that the lab names. What else could be in
+it is refused with its line, and with what to do. This is no wall: kernels are never executed by Python, and host
+functions run in a child process behind walls (`host`). It is there so that what runs is what an instructor would read.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from gpukit.machine.frontends.python.symbols import canonical
 from gpukit.sandbox.reading import oddity, read_source
-from gpukit.sandbox.vocabulary import ATTRIBUTES, BUILTINS, HOST_MODULES, NUMPY
+from gpukit.sandbox.vocabulary import ATTRIBUTES, BUILTINS, HOST_MODULES, NUMPY, words
 
 __all__ = ["Refusal", "read_source", "refusals"]
 
@@ -27,11 +27,11 @@ MAX_DEPTH = 150  # of the tree
 MAX_GROWTH = 4_096  # exponents, shifts and repetitions in constants
 
 _MODULES = ("math", "numpy", "operator", "numba", "numba.cuda", "gpukit.warp")
-_OF_NUMBA = frozenset("""
+_OF_NUMBA = words("""
 bool_ boolean byte c16 c8 char complex128 complex64 cuda double f2 f4 f8 float16 float32 float64 float_ i1 i2 i4 i8
 int16 int32 int64 int8 int_ intc intp long_ longlong short size_t u1 u2 u4 u8 uchar uint uint16 uint32 uint64 uint8
 uintc uintp ulong ulonglong ushort void types
-""".split())
+""")
 _OF_GPUKIT = ("cuda", "warp")
 _FROM: dict[str, Callable[[str], bool]] = {
     "__future__": lambda name: name == "annotations",
@@ -46,9 +46,8 @@ _FROM: dict[str, Callable[[str], bool]] = {
     "gpukit.warp": lambda name: not name.startswith("_"),
 }
 # Functions that a constant may be computed with; what they make is as small as their arguments.
-_FOLDED = frozenset(f"builtins.{name}" for name in "int float bool complex abs min max len round".split())
+_FOLDED = words("int float bool complex abs min max len round")
 _TABLES = ("numpy.array", "numpy.asarray", "numpy.dtype")
-_OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod, ast.Pow, ast.LShift, ast.RShift, ast.BitAnd)
 _GROWING = (ast.Pow, ast.LShift)
 
 
@@ -103,7 +102,7 @@ def _line_of(error: tokenize.TokenError) -> int:
 
 
 def _tokens(source: str) -> Iterator[Refusal]:
-    """Names are looked at as they are written: Python itself takes `ｏｐｅｎ` for `open`."""
+    """Names are looked at as they are written: Python itself takes look-alikes for ASCII."""
     brackets = indent = length = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         line = token.start[0]
@@ -175,7 +174,8 @@ class _File:
                 yield from self._function(node)
             case ast.Assign(targets=targets, value=value):
                 yield from self._assignment(node, targets, value)
-            case ast.AnnAssign(target=target, value=ast.expr() as value):
+            case ast.AnnAssign(target=target, annotation=note, value=ast.expr() as value):
+                yield from _note(note)
                 yield from self._assignment(node, [target], value)
             case ast.Expr(value=ast.Constant(value=str())) if first:
                 pass
@@ -195,7 +195,9 @@ class _File:
             for alias in node.names:
                 if alias.name not in _MODULES:
                     yield self._no_import(node, alias.name)
-                self.bound[alias.asname or alias.name.split(".")[0]] = alias.name if alias.asname else alias.name.split(".")[0]
+                self.bound[alias.asname or alias.name.split(".")[0]] = (
+                    alias.name if alias.asname else alias.name.split(".")[0]
+                )
             return
         if node.level:
             yield Refusal(node.lineno, "an import from a file beside this one", "hand in one file that has it all")
@@ -227,10 +229,13 @@ class _File:
         arguments = node.args
         for default in (*arguments.defaults, *(value for value in arguments.kw_defaults if value is not None)):
             if not _is_plain(default):
-                yield Refusal(default.lineno, f"the default argument `{_shown(default)}`", "a default is a number or name")
+                yield Refusal(
+                    default.lineno, f"the default argument `{_shown(default)}`", "a default is a number or name"
+                )
         for note in (*(a.annotation for a in _parameters(arguments)), node.returns):
-            if note is not None and any(isinstance(part, _NO_NOTE) for part in ast.walk(note)):
-                yield Refusal(note.lineno, f"the annotation `{_shown(note)}`", "an annotation is the name of a type")
+            yield from _note(note)
+        if getattr(node, "type_params", ()):
+            yield Refusal(node.lineno, f"type parameters of `{node.name}`", "leave them out")
         if not node.decorator_list:
             yield from self._undecorated(node)
         for decorator in node.decorator_list:
@@ -242,7 +247,9 @@ class _File:
             return
         named = f"; its host functions are {', '.join(self.host)}" if self.host else ""
         advice = f"a kernel has @cuda.jit in front of it, a device function @cuda.jit(device=True){named}"
-        yield Refusal(node.lineno, f"the function `{node.name}` without a decorator, for which the lab does not ask", advice)
+        yield Refusal(
+            node.lineno, f"the function `{node.name}` without a decorator, for which the lab does not ask", advice
+        )
 
     def _decorator(self, node: ast.expr) -> Iterator[Refusal]:
         called = node.func if isinstance(node, ast.Call) else node
@@ -272,7 +279,9 @@ class _File:
             names = target.elts if isinstance(target, ast.Tuple) else [target]
             for name in names:
                 if not isinstance(name, ast.Name):
-                    yield Refusal(node.lineno, f"an assignment to `{_shown(name)}` outside a function", "assign to a name")
+                    yield Refusal(
+                        node.lineno, f"an assignment to `{_shown(name)}` outside a function", "assign to a name"
+                    )
                 elif name.id in self.bound or name.id in self.defined:
                     yield Refusal(node.lineno, f"`{name.id}` already means something in this file", "take another name")
         yield from self._constant(value)
@@ -290,7 +299,9 @@ class _File:
                 parts = [operand]
             case ast.BinOp(left=left, op=op, right=right):
                 if isinstance(op, ast.MatMult) or not self._is_bounded(node):
-                    yield Refusal(node.lineno, f"the constant `{_shown(node)}`", "it may grow too large: write the value")
+                    yield Refusal(
+                        node.lineno, f"the constant `{_shown(node)}`", "it may grow too large: write the value"
+                    )
                 parts = [left, right]
             case ast.Compare(left=left, comparators=comparators):
                 parts = [left, *comparators]
@@ -319,7 +330,7 @@ class _File:
     def _is_bounded(node: ast.BinOp) -> bool:
         number = node.right.value if isinstance(node.right, ast.Constant) else None
         if isinstance(node.op, _GROWING):
-            return isinstance(number, int | float) and number <= MAX_GROWTH or isinstance(node.right, ast.Name)
+            return isinstance(node.right, ast.Name) or (isinstance(number, int | float) and number <= MAX_GROWTH)
         if isinstance(node.op, ast.Mult):
             for side, other in ((node.left, node.right), (node.right, node.left)):
                 if isinstance(side, ast.Tuple | ast.List) or isinstance(getattr(side, "value", None), str | bytes):
@@ -331,8 +342,10 @@ class _File:
         name = self._dotted(node.func)
         module, _, last = name.rpartition(".")
         is_type = (module == "numpy" and last in _OF_NUMBA) or (module == "numba" and last in _OF_NUMBA)
-        if not (is_type or name in _FOLDED or name in _TABLES or module == "math"):
-            yield Refusal(node.lineno, f"the call `{_shown(node.func)}(...)` in a constant", "nothing is called outside functions")
+        if not (is_type or (module == "builtins" and last in _FOLDED) or name in _TABLES or module == "math"):
+            yield Refusal(
+                node.lineno, f"the call `{_shown(node.func)}(...)` in a constant", "nothing is called outside functions"
+            )
         for value in (*node.args, *(keyword.value for keyword in node.keywords)):
             yield from self._constant(value)
 
@@ -345,17 +358,21 @@ class _File:
             match node:
                 case ast.Name(id=name) if name not in own and name not in self.defined:
                     if name in self.bound and self.bound[name].split(".")[0] not in HOST_MODULES:
-                        yield Refusal(line, f"`{name}` in the host function `{function.name}`", "it has math and numpy only")
+                        yield Refusal(
+                            line, f"`{name}` in the host function `{function.name}`", "it has math and numpy only"
+                        )
                     elif name not in self.bound and hasattr(builtins, name) and name not in BUILTINS:
-                        yield Refusal(line, f"`{name}` in the host function `{function.name}`", "a lab does not need it")
+                        yield Refusal(
+                            line, f"`{name}` in the host function `{function.name}`", "a lab does not need it"
+                        )
                 case ast.Attribute():
                     yield from self._host_attribute(node, function.name)
                 case ast.Global() | ast.Nonlocal():
                     yield Refusal(line, "a `global` or `nonlocal` statement", "return the value")
                 case ast.With():
-                    yield Refusal(line, f"a `with` statement in the host function `{function.name}`", "it computes only")
-                case ast.Constant(value=str() as text) if "{" in text and "__" in text:
-                    yield Refusal(line, "a string with `__` in braces", "write an f-string, or leave it out")
+                    yield Refusal(
+                        line, f"a `with` statement in the host function `{function.name}`", "it computes only"
+                    )
 
     def _host_attribute(self, node: ast.Attribute, function: str) -> Iterator[Refusal]:
         root = node.value
@@ -385,7 +402,9 @@ class _File:
                 case ast.AsyncFunctionDef() | ast.Await() | ast.AsyncFor() | ast.AsyncWith():
                     yield Refusal(line, "`async` or `await`", "a lab does not need it")
                 case ast.FunctionDef(decorator_list=[first, *_]):
-                    yield Refusal(line, f"the decorator @{_shown(first)} inside a function", "define it at the top level")
+                    yield Refusal(
+                        line, f"the decorator @{_shown(first)} inside a function", "define it at the top level"
+                    )
                 case ast.NamedExpr() if not isinstance(top, ast.FunctionDef):
                     yield Refusal(line, "a `:=` outside a function", "assign with `=`")
 
@@ -396,7 +415,9 @@ _NO_NOTE = (ast.Call, ast.Lambda, ast.NamedExpr, ast.ListComp, ast.SetComp, ast.
 def _is_main(node: ast.stmt) -> bool:
     match node:
         case ast.If(
-            test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]),
+            test=ast.Compare(
+                left=ast.Name(id="__name__"), ops=[ast.Eq()], comparators=[ast.Constant(value="__main__")]
+            ),
             orelse=[],
         ):
             return True
@@ -415,6 +436,11 @@ def _is_plain(node: ast.expr) -> bool:
     return False
 
 
+def _note(note: ast.expr | None) -> Iterator[Refusal]:
+    if note is not None and any(isinstance(part, _NO_NOTE) for part in ast.walk(note)):
+        yield Refusal(note.lineno, f"the annotation `{_shown(note)}`", "an annotation is the name of a type")
+
+
 def _parameters(arguments: ast.arguments) -> list[ast.arg]:
     rest = [extra for extra in (arguments.vararg, arguments.kwarg) if extra is not None]
     return [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *rest]
@@ -422,7 +448,12 @@ def _parameters(arguments: ast.arguments) -> list[ast.arg]:
 
 def _bindings(function: ast.FunctionDef) -> set[str]:
     """Every name that a function, or one inside it, gives a value."""
-    found = {parameter.arg for node in ast.walk(function) if isinstance(node, ast.arguments) for parameter in _parameters(node)}
+    found = {
+        parameter.arg
+        for node in ast.walk(function)
+        if isinstance(node, ast.arguments)
+        for parameter in _parameters(node)
+    }
     for node in ast.walk(function):
         match node:
             case ast.Name(id=name, ctx=ast.Store()):

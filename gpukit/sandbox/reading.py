@@ -6,7 +6,6 @@ import codecs
 import os
 import re
 import stat
-from pathlib import Path
 
 from gpukit.errors import KernelSyntaxError
 
@@ -33,7 +32,7 @@ def read_source(path: str | os.PathLike[str], limit: int = MAX_FILE_BYTES) -> st
 def _bytes(name: str, limit: int) -> bytes:
     try:
         _check_kind(os.lstat(name).st_mode, name)
-        # Another file may have taken its place since: no link is followed, no pipe waited for, and the kind asked again.
+        # Another file may have taken its place since: no link is followed, no pipe waited for, the kind asked again.
         flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
         with open(os.open(name, flags), "rb") as stream:
             _check_kind(os.fstat(stream.fileno()).st_mode, name)
@@ -61,12 +60,14 @@ def _text(data: bytes, name: str) -> str:
         if data.startswith(mark):
             raise KernelSyntaxError(f"the file is in {encoding}: save it as UTF-8", file=name)
     data = data.removeprefix(codecs.BOM_UTF8)
-    for number, line in enumerate(data.splitlines()[:2], 1):
-        found = _COOKIE.match(line)
+    for number, comment in enumerate(data.splitlines()[:2], 1):
+        found = _COOKIE.match(comment)
         if found and found[1].decode("ascii", "replace").lower().replace("_", "-") not in _UTF8:
             said = found[1].decode("ascii", "replace")
             raise KernelSyntaxError(
-                f"the file says that its encoding is {said}: save it as UTF-8 and remove that line", file=name, line=number
+                f"the file says that its encoding is {said}: save it as UTF-8 and remove that line",
+                file=name,
+                line=number,
             )
     try:
         return data.decode("utf-8")

@@ -20,8 +20,8 @@ from gpukit.sandbox.bootstrap import OUT_OF_MEMORY
 _BOOTSTRAP = Path(__file__).with_name("bootstrap.py")
 _PACKAGE = Path(__file__).parents[1]
 ERROR_BYTES = 1 << 16
-# What the interpreter or the loader of libraries may need to start at all.
-_KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "SYSTEMROOT")
+# What the interpreter or the loader of libraries may need to start at all; where CUDA is.
+_KEPT = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "PYTHONHOME", "SYSTEMROOT", "CUDA_HOME", "CUDA_PATH")
 _ENVIRONMENT = {
     "PATH": os.defpath,
     "LANG": "C.UTF-8",
@@ -71,6 +71,7 @@ def run(
     folder: Path | None = None,
     limits: Limits | None = None,
     readable: Sequence[Path] = (),
+    site: bool = False,
 ) -> Outcome:
     """Run a Python file of ours in a child process that limits itself before it reads its input.
 
@@ -80,24 +81,25 @@ def run(
         input: what it reads from stdin.
         folder: its working directory; an empty temporary one if None.
         readable: files and folders it may open, to read. Without any it can open nothing.
+        site: whether Python looks for installed packages as usual, which some of them need to find their libraries.
+            Otherwise only gpukit and NumPy are found, and it starts sooner.
     """
     limits = limits or Limits()
     with tempfile.TemporaryDirectory(prefix="gpukit-") as empty:
-        return _run([os.fspath(part) for part in argv], input, str(folder or empty), limits, readable)
+        return _run([os.fspath(part) for part in argv], input, str(folder or empty), limits, readable, site)
 
 
 @functools.cache
 def _import_paths() -> str:
-    """Where a child finds gpukit, NumPy and NVIDIA's compilers, one folder a line: no other part of this process's path
+    """Where a child finds gpukit and NumPy, one folder a line: no other part of this process's path
     is given on, so that no file beside the submissions is imported."""
-    found = [_PACKAGE.parent]
-    for name in ("numpy", "cuda", "nvidia"):
-        spec = importlib.util.find_spec(name)
-        found += [Path(place).parent for place in (spec.submodule_search_locations or ()) if spec] if spec else []
-    return "\n".join(dict.fromkeys(str(folder.resolve()) for folder in found))
+    numpy = importlib.util.find_spec("numpy")
+    places = (numpy.submodule_search_locations or ()) if numpy else ()
+    folders = [_PACKAGE.parent, *(Path(place).parent for place in places)]
+    return "\n".join(dict.fromkeys(str(folder.resolve()) for folder in folders))
 
 
-def _run(argv: list[str], input: bytes, folder: str, limits: Limits, readable: Sequence[Path]) -> Outcome:
+def _run(argv: list[str], input: bytes, folder: str, limits: Limits, readable: Sequence[Path], site: bool) -> Outcome:
     settings = [
         str(limits.memory_bytes),
         str(limits.cpu_seconds),
@@ -105,7 +107,8 @@ def _run(argv: list[str], input: bytes, folder: str, limits: Limits, readable: S
         _import_paths(),
     ]
     # As -I, but for -E: the environment is ours, and holds the seed of hashes.
-    command = [sys.executable, "-s", "-P", "-S", "-B", str(_BOOTSTRAP), *settings, *argv]
+    flags = ["-P", "-B"] if site else ["-P", "-B", "-s", "-S"]
+    command = [sys.executable, *flags, str(_BOOTSTRAP), *settings, *argv]
     environment = {**_ENVIRONMENT, **{name: os.environ[name] for name in _KEPT if name in os.environ}}
     process = subprocess.Popen(
         command,

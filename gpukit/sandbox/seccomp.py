@@ -162,7 +162,9 @@ def restrict(reading: bool) -> bool:
     """From here on this process makes the system calls above and no other. False where that cannot be had."""
     if not sys.platform.startswith("linux") or platform.machine() not in _MACHINES or sys.maxsize < 2**32:
         return False
-    code = b"".join(struct.pack("=HBBI", *instruction) for instruction in program(platform.machine(), os.getpid(), reading))
+    code = b"".join(
+        struct.pack("=HBBI", *instruction) for instruction in program(platform.machine(), os.getpid(), reading)
+    )
     libc = ctypes.CDLL(None, use_errno=True)
     libc.prctl(38, 1, 0, 0, 0)  # PR_SET_NO_NEW_PRIVS
     loaded = _Program(len(code) // 8, code)

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+
+def words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
 _EXCEPTIONS = """
 ArithmeticError AssertionError AttributeError Exception IndexError KeyError LookupError NameError NotImplementedError
 OverflowError RuntimeError StopIteration TypeError ValueError ZeroDivisionError
 """
-BUILTINS = frozenset(
-    f"""
+BUILTINS = words(f"""
 abs all any bin bool bytes chr complex dict divmod enumerate filter float frozenset hash hex int isinstance iter len
 list map max min next oct ord pow print range repr reversed round set slice sorted str sum tuple zip
 NotImplemented Ellipsis {_EXCEPTIONS}
-""".split()
-)
+""")
 
 # Of NumPy: making arrays, arithmetic, sorting, searching, counting; no files, no buffers, no random numbers.
-NUMPY = frozenset("""
+NUMPY = words("""
 abs absolute add all allclose amax amin angle any append apply_along_axis arange arccos arcsin arctan arctan2 argmax
 argmin argpartition argsort argwhere around array array_equal array_split asarray ascontiguousarray atleast_1d
 atleast_2d average bincount bitwise_and bitwise_count bitwise_not bitwise_or bitwise_xor block bool bool_ broadcast_to
@@ -32,10 +35,10 @@ repeat reshape resize right_shift rint roll rot90 round searchsorted select setd
 sinh size sort split sqrt square squeeze stack std subtract sum swapaxes take take_along_axis tan tanh tensordot tile
 trace transpose trapezoid tri tril triu true_divide trunc uint16 uint32 uint64 uint8 union1d unique unpackbits
 unravel_index vdot vsplit vstack where zeros zeros_like packbits delete
-""".split())
+""")
 
 # Attributes of arrays, scalars, ufuncs, strings, lists, dictionaries, sets and exceptions.
-ATTRIBUTES = frozenset("""
+ATTRIBUTES = words("""
 accumulate add all any append args argmax argmin argpartition argsort as_integer_ratio astype at bit_count bit_length
 bits capitalize clear clip conj conjugate copy count cumprod cumsum denominator diagonal difference discard dot dtype
 endswith eps extend fill find flat flatten from_bytes get imag index insert intersection is_integer isalpha isdigit
@@ -44,7 +47,6 @@ ndim nonzero numerator outer partition pop popitem prod ptp put ravel real reduc
 resize reverse rjust round rstrip searchsorted setdefault shape size sort split splitlines squeeze start startswith std
 step stop strides strip sum swapaxes symmetric_difference T take tiny title to_bytes tolist trace transpose union update
 upper values var zfill
-""".split())
+""")
 
-# What host code gets from NumPy's own attributes of functions: np.add.reduce and the like are in ATTRIBUTES.
 HOST_MODULES = ("math", "numpy")
