@@ -70,8 +70,11 @@ def strength() -> Strength:
 
 
 def _held(output: bytes) -> dict[str, bool]:
-    lines = (line.rpartition(" ") for line in output.decode().splitlines())
-    return {wall: answer == "held" for wall, _, answer in lines}
+    held: dict[str, bool] = {}
+    for line in output.decode().splitlines():
+        wall, _, answer = line.rpartition(" ")
+        held[wall] = held.get(wall, True) and answer == "held"  # some are tried in two ways
+    return held
 
 
 def _sentence(walls: Mapping[str, bool]) -> str:

@@ -16,6 +16,11 @@ def connect() -> None:
             made.connect(("127.0.0.1", 9))
 
 
+def send() -> None:
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as made:
+        made.sendto(b"", ("127.0.0.1", 9))
+
+
 def read() -> None:
     with open(FOREIGN, "rb"):
         pass
@@ -66,6 +71,6 @@ def main(arguments: Sequence[str]) -> None:
     elif arguments[0] == "program":
         try_to("programs", start_another)
     elif sys.platform != "win32":
-        deeds = (("memory", take_memory), ("reads", read), ("writes", write), ("network", connect))
+        deeds = (("memory", take_memory), ("reads", read), ("writes", write), ("network", connect), ("network", send))
         for wall, deed in (*deeds, ("processes", fork), ("signals", signal_the_parent)):
             try_to(wall, deed)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 import signal
@@ -39,23 +40,24 @@ def raise_all(memory_bytes: int, cpu_seconds: int, readable: Sequence[str]) -> t
 def _limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
     import resource
 
-    for name, most in (
-        ("RLIMIT_AS", memory_bytes),
-        ("RLIMIT_CPU", cpu_seconds),
-        ("RLIMIT_FSIZE", 0),
-        ("RLIMIT_CORE", 0),
-        ("RLIMIT_NPROC", 0),  # of the user's, not of the process's; root's are not counted
-        ("RLIMIT_NOFILE", OPEN_FILES),
-    ):
+    limits = {
+        "RLIMIT_AS": (memory_bytes, memory_bytes),
+        # Beyond the first limit comes SIGXCPU, which says what it was; beyond the second SIGKILL.
+        "RLIMIT_CPU": (cpu_seconds, cpu_seconds + 1),
+        "RLIMIT_FSIZE": (0, 0),
+        "RLIMIT_CORE": (0, 0),
+        "RLIMIT_NPROC": (0, 0),  # of the user's, not of the process's; root's are not counted
+        "RLIMIT_NOFILE": (OPEN_FILES, OPEN_FILES),
+    }
+    for name, asked in limits.items():
         kind = getattr(resource, name, None)
         if kind is None:
             continue
         _, ceiling = resource.getrlimit(kind)
-        most = most if ceiling == resource.RLIM_INFINITY else min(most, ceiling)
-        try:
-            resource.setrlimit(kind, (most, most))
-        except (OSError, ValueError):
-            continue  # macOS has no RLIMIT_AS to speak of; `strength` finds out by trying
+        soft, hard = (most if ceiling == resource.RLIM_INFINITY else min(most, ceiling) for most in asked)
+        # macOS has no RLIMIT_AS to speak of; `strength` finds out by trying.
+        with contextlib.suppress(OSError, ValueError):
+            resource.setrlimit(kind, (soft, hard))
 
 
 def _compute_only() -> bool:
