@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpukit.errors import GpukitError
@@ -18,6 +18,7 @@ from gpukit.grading.record import Number, Record
 PATH = "canvas.csv"
 KEYS = ("SIS Login ID", "ID", "SIS User ID", "Student")
 POINTS_POSSIBLE = "points possible"
+TEST_STUDENT = "Student, Test"
 _ID = re.compile(r"(?P<title>.*\S)\s*\(\d+\)\s*")
 
 
@@ -132,20 +133,17 @@ def _matches(
     records: Sequence[Record], people: Sequence[list[Cell]], header: Sequence[str]
 ) -> tuple[list[tuple[list[Cell], Number]], list[str]]:
     """(row, points) of every student who was found, and sentences about the others."""
-    tables = []
-    for key in KEYS:
-        if key in header:
-            table: dict[str, list[int]] = {}
-            for number, row in enumerate(people):
-                if name := _cell(row, header.index(key)).strip().casefold():
-                    table.setdefault(name, []).append(number)
-            tables.append(table)
+    exact, folded = _tables(people, header, str.strip), _tables(people, header, lambda name: name.strip().casefold())
     placed, notes = [], []
     taken: dict[int, str] = {}
-    for record in sorted(records, key=wording.student_order):
-        student = record.student.strip().casefold()
+    # Who fits exactly goes before who fits but for capitals.
+    order = sorted(
+        records, key=lambda record: (_find(exact, record.student.strip()) == [], wording.student_order(record))
+    )
+    for record in order:
         shown = repr(wording.visible(record.student))
-        numbers = next((table[student] for table in tables if student in table), [])
+        student = record.student.strip()
+        numbers = _find(exact, student) or _find(folded, student.casefold())
         if not numbers:
             notes.append(f"{shown} was not found ({wording.points(record.score)} points).")
         elif len(numbers) > 1:
@@ -158,13 +156,32 @@ def _matches(
     return placed, notes
 
 
+def _tables(
+    people: Sequence[list[Cell]], header: Sequence[str], form: Callable[[str], str]
+) -> list[dict[str, list[int]]]:
+    """For each key column that the file has: what a cell says -> the rows that say so."""
+    tables = []
+    for key in KEYS:
+        if key in header:
+            table: dict[str, list[int]] = {}
+            for number, row in enumerate(people):
+                if name := form(_cell(row, header.index(key))):
+                    table.setdefault(name, []).append(number)
+            tables.append(table)
+    return tables
+
+
+def _find(tables: Sequence[dict[str, list[int]]], name: str) -> list[int]:
+    return next((table[name] for table in tables if name in table), [])
+
+
 def _without_record(
     people: Sequence[list[Cell]], placed: Sequence[tuple[list[Cell], Number]], header: Sequence[str]
 ) -> list[str]:
-    """A sentence per row of the gradebook that no record is for."""
+    """A sentence per row of the gradebook that no record is for; Canvas' own test student needs none."""
     done = {id(row) for row, _ in placed}
-    place = header.index("Student")
-    return [f"{_cell(row, place)!r} is in the gradebook, but has no record." for row in people if id(row) not in done]
+    names = [_cell(row, header.index("Student")) for row in people if id(row) not in done]
+    return [f"{name!r} is in the gradebook, but has no record." for name in names if name.strip() != TEST_STUDENT]
 
 
 def _scale(records: Sequence[Record], rows: Sequence[list[Cell]], header: Sequence[str], place: int) -> list[str]:

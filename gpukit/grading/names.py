@@ -1,0 +1,28 @@
+"""File names for students, whatever they are called."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import unicodedata
+
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)", re.IGNORECASE)
+_LENGTH = 40
+_DIGITS = 12
+
+
+def safe_name(student: str) -> str:
+    """A name for a student's file or folder, the same in every run and whoever else is in the class.
+
+    A student called by small letters, digits, "-" and "_" keeps the name. Any other gets what is left of it in ASCII and
+    digits of its hash: no two students share a file, not even where "Ada" and "ada" are one, and none leaves the folder.
+    """
+    if _PLAIN.fullmatch(student) and not _RESERVED.fullmatch(student):
+        return student
+    ascii_only = unicodedata.normalize("NFKD", student).encode("ascii", "ignore").decode()
+    readable = re.sub(r"[^A-Za-z0-9]+", "_", ascii_only).strip("_")[:_LENGTH].strip("_") or "student"
+    # The dot keeps these apart from the names above; before it stands what Windows would take for a device.
+    front = f"{readable}_" if _RESERVED.fullmatch(readable) else readable
+    digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{front}.{digest}"
