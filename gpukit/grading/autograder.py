@@ -1,6 +1,7 @@
 """The autograder of a lab for Gradescope: the zip file that is uploaded there.
 
-It holds setup.sh, run_autograder, gpukit and the lab. It runs in Gradescope's container, on the CPU: there is no GPU, and the counters need none.
+It holds setup.sh, run_autograder, gpukit and the lab, and runs in Gradescope's container, on the CPU: there is no GPU,
+and the counters need none.
 """
 
 from __future__ import annotations

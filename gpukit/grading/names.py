@@ -15,8 +15,9 @@ _DIGITS = 12
 def safe_name(student: str) -> str:
     """A name for a student's file or folder, the same in every run and whoever else is in the class.
 
-    A student called by small letters, digits, "-" and "_" keeps the name. Any other gets what is left of it in ASCII and
-    digits of its hash: no two students share a file, not even where "Ada" and "ada" are one, and none leaves the folder.
+    A student called by small letters, digits, "-" and "_" keeps the name. Any other gets what is left of it in ASCII
+    and digits of its hash: no two students share a file, not even where "Ada" and "ada" are one, and none leaves the
+    folder.
     """
     if _PLAIN.fullmatch(student) and not _RESERVED.fullmatch(student):
         return student

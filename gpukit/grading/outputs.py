@@ -182,7 +182,7 @@ class _Salt:
                 raise GpukitError(f"cannot read {self.path}: {error.strerror or error}") from None
         if len(self._value) < 16:
             raise GpukitError(
-                f"{self.path} holds no salt: it needs 16 characters or more; delete it, and the leaderboard gets new names"
+                f"{self.path} holds no salt of 16 characters or more; delete it, and the leaderboard gets new names"
             )
         return self._value
 

@@ -51,8 +51,8 @@ def page(title: str, body: str, style: str = "") -> str:
     """A whole page; `style` is what it needs besides."""
     head = (
         f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">'
-        '<meta name="viewport" content="width=device-width, initial-scale=1"><meta name="referrer" content="no-referrer">'
-        '<meta name="robots" content="noindex">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        '<meta name="referrer" content="no-referrer"><meta name="robots" content="noindex">'
     )
     return document(visible(title), f"<style>{STYLE}{style}</style><main>{body}</main>", head)
 

@@ -60,11 +60,7 @@ def figure_of(tasks: Sequence[Row], costs: Sequence[Row] = (), *, title: str = "
         rows=2 if shown else 1,
         height=sum(heights[: 2 if shown else 1]) + (1.3 if shown else 0.8),
         heights=heights if shown else None,
-        caption=f"{left} more counters are in the tables."
-        if left > 1
-        else "One more counter is in the tables."
-        if left
-        else "",
+        caption=f"Of {len(counters)} counters the {len(shown)} least kept are shown." if left else "",
     )
     _tasks(axes[0], rows)
     if shown:

@@ -1,13 +1,15 @@
 """A Canvas gradebook: fills one column of the CSV file that the course exported.
 
-Everything else in the file stays as it is, byte for byte: Canvas overwrites what an import has other values for. A student
-is found by SIS Login ID, ID, SIS User ID or name, whichever fits first; a name that fits several rows is left alone.
+Everything else in the file stays as it is, byte for byte: Canvas overwrites what an import has other values for.
+A student is found by SIS Login ID, ID, SIS User ID or name, whichever fits first; one that fits several rows is left
+alone.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -133,17 +135,14 @@ def _matches(
     records: Sequence[Record], people: Sequence[list[Cell]], header: Sequence[str]
 ) -> tuple[list[tuple[list[Cell], Number]], list[str]]:
     """(row, points) of every student who was found, and sentences about the others."""
-    exact, folded = _tables(people, header, str.strip), _tables(people, header, lambda name: name.strip().casefold())
+    keys = [header.index(key) for key in KEYS if key in header]
+    tables = [(form, _table(people, place, form)) for form in (_same, _folded) for place in keys]
     placed, notes = [], []
     taken: dict[int, str] = {}
-    # Who fits exactly goes before who fits but for capitals.
-    order = sorted(
-        records, key=lambda record: (_find(exact, record.student.strip()) == [], wording.student_order(record))
-    )
-    for record in order:
+    # Who fits best (exactly, by the first of the keys) goes first.
+    order = [(_find(tables, record.student), record) for record in sorted(records, key=wording.student_order)]
+    for (_, numbers), record in sorted(order, key=lambda entry: entry[0][0]):
         shown = repr(wording.visible(record.student))
-        student = record.student.strip()
-        numbers = _find(exact, student) or _find(folded, student.casefold())
         if not numbers:
             notes.append(f"{shown} was not found ({wording.points(record.score)} points).")
         elif len(numbers) > 1:
@@ -156,23 +155,30 @@ def _matches(
     return placed, notes
 
 
-def _tables(
-    people: Sequence[list[Cell]], header: Sequence[str], form: Callable[[str], str]
-) -> list[dict[str, list[int]]]:
-    """For each key column that the file has: what a cell says -> the rows that say so."""
-    tables = []
-    for key in KEYS:
-        if key in header:
-            table: dict[str, list[int]] = {}
-            for number, row in enumerate(people):
-                if name := form(_cell(row, header.index(key))):
-                    table.setdefault(name, []).append(number)
-            tables.append(table)
-    return tables
+def _same(name: str) -> str:
+    """A name as it is; an umlaut may be written as one character or as two."""
+    return unicodedata.normalize("NFC", name).strip()
 
 
-def _find(tables: Sequence[dict[str, list[int]]], name: str) -> list[int]:
-    return next((table[name] for table in tables if name in table), [])
+def _folded(name: str) -> str:
+    return _same(name).casefold()
+
+
+def _table(people: Sequence[list[Cell]], place: int, form: Callable[[str], str]) -> dict[str, list[int]]:
+    """What a column says -> the rows that say so."""
+    table: dict[str, list[int]] = {}
+    for number, row in enumerate(people):
+        if name := form(_cell(row, place)):
+            table.setdefault(name, []).append(number)
+    return table
+
+
+def _find(tables: Sequence[tuple[Callable[[str], str], dict[str, list[int]]]], student: str) -> tuple[int, list[int]]:
+    """(how good the fit is, 0 the best; the rows that fit)."""
+    for rank, (form, table) in enumerate(tables):
+        if found := table.get(form(student)):
+            return rank, found
+    return len(tables), []
 
 
 def _without_record(

@@ -16,11 +16,15 @@ PROJECTED = """
 .gpukit-report td.num,.gpukit-report th.num{text-align:right;white-space:nowrap}
 .gpukit-report ol{padding-left:1.2em}.gpukit-report ol>li{margin:.5em 0}
 .gpukit-report .stack{display:flex;height:.9em;width:9em;gap:2px;margin-top:.3em}
-.gpukit-report .stack i{height:100%}.gpukit-report .stack .p{background:#0072b2}.gpukit-report .stack .f{background:#e69f00}
+.gpukit-report .stack i{height:100%}.gpukit-report .stack .p{background:#0072b2}
+.gpukit-report .stack .f{background:#e69f00}
 .gpukit-report .stack .n{background:rgba(128,128,128,.45)}
 @media print{.gpukit-report{font-size:12pt}}
 """
-FIGURE_TEXT = "Bars of how many passed each task, and histograms of each counter over the reference solution's; the tables below have the numbers."
+FIGURE_TEXT = (
+    "Bars of how many passed each task, and histograms of each counter over the reference solution's; the tables "
+    "below have the numbers."
+)
 
 
 def page(summary: Summary, figure: bytes = b"") -> str:

@@ -12,8 +12,8 @@ SIMILAR_NOTE = (
     "handed out are left out."
 )
 RATIO_NOTE = (
-    "Ratios are to the reference solution: 1.0 is as good, 2.0 twice as costly (of counters with a lower limit: half as "
-    "good). Where one of the two is 0, both count one more."
+    "Ratios are to the reference solution: 1.0 is as good, 2.0 twice as costly (of counters with a lower limit: half "
+    "as good). Where one of the two is 0, both count one more."
 )
 
 

@@ -115,8 +115,8 @@ class Summary:
             return "No submission could be graded."
         full = sum(score >= self.max_points for score in self.scores)
         return (
-            f"{wording.count(self.graded, 'submission')} graded: the median is {wording.points(median(self.scores))} of "
-            f"{wording.count_points(self.max_points)}, {full} {'has' if full == 1 else 'have'} all."
+            f"{wording.count(self.graded, 'submission')} graded: the median is {wording.points(median(self.scores))} "
+            f"of {wording.count_points(self.max_points)}, {full} {'has' if full == 1 else 'have'} all."
         )
 
     def others(self) -> str:
