@@ -1,37 +1,29 @@
-"""File names for students, whatever they are called: no path tricks, no two alike on any file system."""
+"""File names for students, whatever they are called."""
 
 from __future__ import annotations
 
 import hashlib
 import re
 import unicodedata
-from collections.abc import Iterable
 
-LONGEST = 60
-_RESERVED = re.compile(r"(?:con|prn|aux|nul|com\d|lpt\d)(?:\..*)?", re.IGNORECASE)  # Windows' devices
-
-
-def unique(students: Iterable[str]) -> list[str]:
-    """A name for each student, in their order: letters, digits, space, . _ and - of their own where that is safe, with
-    eight digits of a hash behind it where it is not, or where two would differ in nothing but case or accents."""
-    students = list(students)
-    plain = [_plain(student) for student in students]
-    folded = [_folded(name) for name in plain]
-    return [
-        name if name == student and folded.count(_folded(name)) == 1 else f"{name}-{_digest(student)}"
-        for student, name in zip(students, plain, strict=True)
-    ]
+_PLAIN = re.compile(r"[a-z0-9][a-z0-9_-]{0,59}")
+_RESERVED = re.compile(r"(?:con|prn|aux|nul|conin\$|conout\$|com\d|lpt\d)", re.IGNORECASE)
+_LENGTH = 40
+_DIGITS = 12
 
 
-def _plain(student: str) -> str:
-    text = unicodedata.normalize("NFC", student)
-    text = re.sub(r"[^\w .-]", "_", text)[:LONGEST].strip(" .-")
-    return "_" if not text or _RESERVED.fullmatch(text) else text
+def safe_name(student: str) -> str:
+    """A name for a student's file or folder, the same in every run and whoever else is in the class.
 
-
-def _folded(name: str) -> str:
-    return unicodedata.normalize("NFKD", name).encode("ascii", "replace").decode().casefold()
-
-
-def _digest(student: str) -> str:
-    return hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    A student called by small letters, digits, "-" and "_" keeps the name. Any other gets what is left of it in ASCII
+    and digits of its hash: no two students share a file, not even where "Ada" and "ada" are one, and none leaves the
+    folder.
+    """
+    if _PLAIN.fullmatch(student) and not _RESERVED.fullmatch(student):
+        return student
+    ascii_only = unicodedata.normalize("NFKD", student).encode("ascii", "ignore").decode()
+    readable = re.sub(r"[^A-Za-z0-9]+", "_", ascii_only).strip("_")[:_LENGTH].strip("_") or "student"
+    # The dot keeps these apart from the names above; before it stands what Windows would take for a device.
+    front = f"{readable}_" if _RESERVED.fullmatch(readable) else readable
+    digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
+    return f"{front}.{digest}"

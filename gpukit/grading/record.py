@@ -53,6 +53,11 @@ class Cost:
         return self.got >= self.allowed if self.way == AT_LEAST else self.got <= self.allowed
 
     @property
+    def verdict(self) -> str:
+        """Whether the limit was kept, in words."""
+        return "kept" if self.kept else "below the limit" if self.way == AT_LEAST else "over the limit"
+
+    @property
     def ratio(self) -> float:
         """How many times as costly as the reference: 1.0 is as good, 2.0 twice as bad, for both ways.
 

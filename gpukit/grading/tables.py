@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 # A cell that begins like this is a formula to a spreadsheet, even in quotes: a student's name or message must not be
 # one. The full-width forms count too: some spreadsheets turn them into the plain ones.
-_FORMULA = re.compile(r"\s*[=+\-@\uff1d\uff0b\uff0d\uff20]|[\t\r\n\0]")
+_FORMULA = re.compile(r"\s*(?:-(?!-*\Z)|[=+@\uff1d\uff0b\uff0d\uff20])|[\t\r\n\0]")
 
 
 def safe(text: str) -> str:

@@ -56,6 +56,11 @@ def count(amount: int, noun: str, plural: str = "") -> str:
     return f"{amount:,} {noun if amount == 1 else plural or noun + 's'}"
 
 
+def count_points(value: Number) -> str:
+    """ "1 point", "2.5 points"."""
+    return f"{points(value)} {'point' if value == 1 else 'points'}"
+
+
 def counter(name: str) -> str:
     """global_load_sectors as "global load sectors"."""
     return name.replace("_", " ")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import matplotlib
 from matplotlib.axes import Axes
@@ -199,6 +199,16 @@ def cut_off(trace: Mapping[str, Any]) -> str:
     return " The trace was cut off before the end." if trace.get("truncated") else ""
 
 
+def write(sheet: Figure, to: Path | IO[bytes], form: str) -> None:
+    """Write a figure as "png" or "svg" into a file, by its path or open. The same figure gives the same bytes: no date,
+    and names that do not depend on chance."""
+    if form == "svg":
+        with matplotlib.rc_context({"svg.hashsalt": "gpukit"}):
+            sheet.savefig(to, format="svg", metadata={"Date": None})
+    else:
+        sheet.savefig(to, format="png")
+
+
 def save(sheet: Figure, path: str | Path) -> None:
     """Write a figure as PNG or SVG, by the suffix of the path.
 
@@ -212,11 +222,6 @@ def save(sheet: Figure, path: str | Path) -> None:
     if not path.parent.is_dir():
         raise GpukitError(f"cannot draw {path}: there is no folder {path.parent}; make it first, or choose another")
     try:
-        if suffix == ".svg":
-            # The same figure gives the same file: no date, and names that do not depend on chance.
-            with matplotlib.rc_context({"svg.hashsalt": "gpukit"}):
-                sheet.savefig(path, format="svg", metadata={"Date": None})
-        else:
-            sheet.savefig(path, format="png")
+        write(sheet, path, suffix.removeprefix("."))
     except OSError as error:
         raise GpukitError(f"cannot write {path}: {error.strerror or error}; choose another file") from None

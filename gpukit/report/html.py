@@ -62,11 +62,11 @@ def page(reports: Sequence[tuple[Report, str]], gpu: str = DEFAULT_GPU) -> str:
     return document(title, "<hr>".join(_body(report, gpu, note) for report, note in reports))
 
 
-def document(title: str, body: str) -> str:
-    """A whole HTML document of a report's content."""
+def document(title: str, body: str, head: str = "") -> str:
+    """A whole HTML document of a report's content; `head` is what else its head holds."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="color-scheme" content="light dark">'
-        f"<title>{escape(title)} - gpukit</title></head><body>{framed(body)}</body></html>\n"
+        f"{head}<title>{escape(title)} - gpukit</title></head><body>{framed(body)}</body></html>\n"
     )
 
 

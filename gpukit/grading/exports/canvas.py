@@ -1,14 +1,16 @@
 """A Canvas gradebook: fills one column of the CSV file that the course exported.
 
-Everything else in the file stays as it is, byte for byte: Canvas overwrites what an import has other values for. A student
-is found by SIS Login ID, ID, SIS User ID or name, whichever fits first; a name that fits several rows is left alone.
+Everything else in the file stays as it is, byte for byte: Canvas overwrites what an import has other values for.
+A student is found by SIS Login ID, ID, SIS User ID or name, whichever fits first; one that fits several rows is left
+alone.
 """
 
 from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from gpukit.errors import GpukitError
@@ -18,6 +20,7 @@ from gpukit.grading.record import Number, Record
 PATH = "canvas.csv"
 KEYS = ("SIS Login ID", "ID", "SIS User ID", "Student")
 POINTS_POSSIBLE = "points possible"
+TEST_STUDENT = "Student, Test"
 _ID = re.compile(r"(?P<title>.*\S)\s*\(\d+\)\s*")
 
 
@@ -132,20 +135,14 @@ def _matches(
     records: Sequence[Record], people: Sequence[list[Cell]], header: Sequence[str]
 ) -> tuple[list[tuple[list[Cell], Number]], list[str]]:
     """(row, points) of every student who was found, and sentences about the others."""
-    tables = []
-    for key in KEYS:
-        if key in header:
-            table: dict[str, list[int]] = {}
-            for number, row in enumerate(people):
-                if name := _cell(row, header.index(key)).strip().casefold():
-                    table.setdefault(name, []).append(number)
-            tables.append(table)
+    keys = [header.index(key) for key in KEYS if key in header]
+    tables = [(form, _table(people, place, form)) for form in (_same, _folded) for place in keys]
     placed, notes = [], []
     taken: dict[int, str] = {}
-    for record in sorted(records, key=wording.student_order):
-        student = record.student.strip().casefold()
+    # Who fits best (exactly, by the first of the keys) goes first.
+    order = [(_find(tables, record.student), record) for record in sorted(records, key=wording.student_order)]
+    for (_, numbers), record in sorted(order, key=lambda entry: entry[0][0]):
         shown = repr(wording.visible(record.student))
-        numbers = next((table[student] for table in tables if student in table), [])
         if not numbers:
             notes.append(f"{shown} was not found ({wording.points(record.score)} points).")
         elif len(numbers) > 1:
@@ -158,13 +155,39 @@ def _matches(
     return placed, notes
 
 
+def _same(name: str) -> str:
+    """A name as it is; an umlaut may be written as one character or as two."""
+    return unicodedata.normalize("NFC", name).strip()
+
+
+def _folded(name: str) -> str:
+    return _same(name).casefold()
+
+
+def _table(people: Sequence[list[Cell]], place: int, form: Callable[[str], str]) -> dict[str, list[int]]:
+    """What a column says -> the rows that say so."""
+    table: dict[str, list[int]] = {}
+    for number, row in enumerate(people):
+        if name := form(_cell(row, place)):
+            table.setdefault(name, []).append(number)
+    return table
+
+
+def _find(tables: Sequence[tuple[Callable[[str], str], dict[str, list[int]]]], student: str) -> tuple[int, list[int]]:
+    """(how good the fit is, 0 the best; the rows that fit)."""
+    for rank, (form, table) in enumerate(tables):
+        if found := table.get(form(student)):
+            return rank, found
+    return len(tables), []
+
+
 def _without_record(
     people: Sequence[list[Cell]], placed: Sequence[tuple[list[Cell], Number]], header: Sequence[str]
 ) -> list[str]:
-    """A sentence per row of the gradebook that no record is for."""
+    """A sentence per row of the gradebook that no record is for; Canvas' own test student needs none."""
     done = {id(row) for row, _ in placed}
-    place = header.index("Student")
-    return [f"{_cell(row, place)!r} is in the gradebook, but has no record." for row in people if id(row) not in done]
+    names = [_cell(row, header.index("Student")) for row in people if id(row) not in done]
+    return [f"{name!r} is in the gradebook, but has no record." for name in names if name.strip() != TEST_STUDENT]
 
 
 def _scale(records: Sequence[Record], rows: Sequence[list[Cell]], header: Sequence[str], place: int) -> list[str]:

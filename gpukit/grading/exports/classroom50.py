@@ -1,8 +1,8 @@
 """Scores and tests of a Classroom 50 result.json ("classroom50/result/v1"), one file per student.
 
-An autograder.py of that system reads it and adds who, when and which commit, which only it knows: classroom, assignment,
-submission, commit, release, review and datetime (the runner itself adds owner and assignment_type). The schema allows
-whole points only, so points are counted in parts of one point wherever a lab has halves: `scale` says how many parts.
+An autograder.py of that system reads it and adds who, when and which commit, which only it knows: classroom,
+assignment, submission, commit, release, review and datetime (the runner itself adds owner and assignment_type). The
+schema allows whole points only: where a lab has halves, all are counted in halves, so that the share stays right.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """A gradebook for spreadsheets: a row per student, a column per task and the total, the most points in the first row.
 
-The columns are called "task 5.1": a bare 5.1 would be read as a date in half of Europe. It begins with a byte order mark
-(see `tables`).
+The columns are called "task 5.1": a bare 5.1 would be read as a date in half of Europe. The file begins with a
+byte order mark (see `tables`).
 """
 
 from __future__ import annotations

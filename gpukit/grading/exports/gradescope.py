@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from gpukit.grading import wording
+from gpukit.grading.leaderboard import is_right
 from gpukit.grading.record import PASSED, Item, Record
 
 PATH = "gradescope/{student}/results.json"
@@ -67,9 +68,8 @@ def _output(item: Item) -> str:
 
 
 def _leaderboard(record: Record) -> list[dict[str, Any]]:
-    """What each counter is relative to the reference's; only of submissions in which every test passed or was merely
-    too costly, so that a wrong kernel cannot lead."""
-    if not record.complete or any(item.status != PASSED and not item.counters for item in record.items):
+    """What each counter is relative to the reference's; of submissions without a wrong answer alone."""
+    if not is_right(record):
         return []
     return [
         {

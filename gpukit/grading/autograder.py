@@ -1,0 +1,113 @@
+"""The autograder of a lab for Gradescope: the zip file that is uploaded there.
+
+It holds setup.sh, run_autograder, gpukit and the lab, and runs in Gradescope's container, on the CPU: there is no GPU,
+and the counters need none.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import shlex
+import zipfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import gpukit
+from gpukit.errors import GpukitError
+
+# Grades /autograder/submission (from the folder of the zip's files) and writes a folder whose gradescope/*/results.json
+# is the result.
+COMMAND = ("-m", "gpukit", "grade", "{lab}", "{submission}", "--to", "{out}", "--format", "gradescope")
+CHECKOUT = ("pyproject.toml", "README.md", "LICENSE")
+FOLDERS = ("gpukit", "data")
+LEFT_OUT_OF_LABS = ("student.py", "student.cu", "wrong")
+DATE = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same files make the same zip
+
+_SETUP = """\
+#!/usr/bin/env bash
+# Builds the image: Python 3.11 or newer (the base image's own may be older), and gpukit with what it needs.
+set -euo pipefail
+export DEBIAN_FRONTEND=noninteractive
+apt-get update
+for python in python3.13 python3.12 python3.11; do
+    if apt-get install -y "$python" "$python-venv"; then break; fi
+done
+"$python" -m venv /autograder/venv
+/autograder/venv/bin/python -m pip install --no-cache-dir "/autograder/source{extra}"
+"""
+
+_RUN = """\
+#!/usr/bin/env bash
+# Grades one submission. A result is written before anything can go wrong: Gradescope needs one.
+root="${{GPUKIT_AUTOGRADER_ROOT:-/autograder}}"
+mkdir -p "$root/results"
+cat > "$root/results/results.json" <<'END'
+{before}
+END
+out="$(mktemp -d)"
+cd "$root/source" || exit 1
+"$root/venv/bin/python" {command}
+for found in "$out"/gradescope/*/results.json; do
+    if [ -f "$found" ]; then cp "$found" "$root/results/results.json"; fi
+done
+"""
+_BEFORE = {
+    "score": 0,
+    "output": "The autograder stopped before it had a result. That says nothing about your work: tell your instructor.",
+    "output_format": "text",
+    "visibility": "visible",
+    "stdout_visibility": "hidden",
+    "tests": [],
+}
+
+
+def autograder(lab: Path, command: Sequence[str] = COMMAND) -> bytes:
+    """The zip file for a lab's folder (labs/NN_topic).
+
+    `command` is what Python is called with; {lab}, {submission} and {out} in it are filled in. A lab with a solution.cu
+    gets the CUDA C++ compiler's packages, too.
+
+    Raises:
+        GpukitError: there is no such lab, or gpukit does not run from a checkout, which is what the zip installs.
+    """
+    if not (lab / "test_lab.py").is_file():
+        raise GpukitError(f"{lab} is no lab: it has no test_lab.py")
+    root = Path(gpukit.__file__).resolve().parents[1]
+    if missing := [name for name in CHECKOUT if not (root / name).is_file()]:
+        raise GpukitError(
+            f"an autograder is made from a checkout of gpukit; this one, {root}, has no {', '.join(missing)}"
+        )
+    inside = f"labs/{lab.resolve().name}"
+    extra = "[compiled]" if (lab / "solution.cu").is_file() else ""
+    places = {"lab": inside, "submission": '"$root/submission"', "out": '"$out"'}
+    words = " ".join(word.format(**places) if "{" in word else shlex.quote(word) for word in command)
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
+        _add(archive, "setup.sh", _SETUP.format(extra=extra).encode(), executable=True)
+        run = _RUN.format(before=json.dumps(_BEFORE, indent=1), command=words)
+        _add(archive, "run_autograder", run.encode(), executable=True)
+        for name in CHECKOUT:
+            _add(archive, name, (root / name).read_bytes())
+        for folder in FOLDERS:
+            for path in _files(root / folder):
+                _add(archive, path.relative_to(root).as_posix(), path.read_bytes())
+        for path in _files(lab):
+            place = path.relative_to(lab)
+            if place.parts[0] not in LEFT_OUT_OF_LABS:
+                _add(archive, f"{inside}/{place.as_posix()}", path.read_bytes())
+    return buffer.getvalue()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and "__pycache__" not in path.parts:
+            yield path
+
+
+def _add(archive: zipfile.ZipFile, name: str, content: bytes, *, executable: bool = False) -> None:
+    entry = zipfile.ZipInfo(name, DATE)
+    entry.compress_type = zipfile.ZIP_DEFLATED
+    entry.create_system = 3  # Unix, whose permissions the next line gives, on any computer
+    entry.external_attr = (0o100755 if executable else 0o100644) << 16
+    archive.writestr(entry, content)
