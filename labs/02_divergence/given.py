@@ -2,6 +2,8 @@
 
 from gpukit import cuda
 
+PURCHASES = (2, 5, 20, 100, 4)
+
 
 @cuda.jit
 def odd_and_even(out):
@@ -34,14 +36,28 @@ def first_hundred(out):
 
 
 @cuda.jit
-def own_rounds(rounds, values, out):
-    """Each thread adds up as many values as it has rounds.
+def purchases(values, out):
+    """Customers 0 to 4 have 2, 5, 20, 100 and 4 purchases, all others 10: each thread adds up as many values.
 
-    rounds: (n,) int32, n as many as threads. values: (m,) int32, m at least the largest of rounds.
-    out: (n,) int32, written.
+    values: (100,) int32. out: (n,) int32, written; as many threads as elements.
     """
     i = cuda.grid(1)
+    rounds = PURCHASES[i] if i < 5 else 10
     total = 0
-    for k in range(rounds[i]):
+    for k in range(rounds):
+        total += values[k]
+    out[i] = total
+
+
+@cuda.jit
+def four_long_ones(distance, values, out):
+    """Threads 0, distance, 2 distance and 3 distance have 100 rounds, all others 3: each adds up as many values.
+
+    distance: int32, 1 or more. values: (100,) int32. out: (n,) int32, written; as many threads as elements.
+    """
+    i = cuda.grid(1)
+    rounds = 100 if i % distance == 0 and i < 4 * distance else 3
+    total = 0
+    for k in range(rounds):
         total += values[k]
     out[i] = total

@@ -7,8 +7,8 @@ from gpukit.warp import warp_sum
 #   DIVERGENT_ODD_AND_EVEN    warps of `odd_and_even` that divide at the `if`
 #   DIVERGENT_WARPS_IN_TURN   warps of `warps_in_turn` that divide at the `if`
 #   DIVERGENT_FIRST_HUNDRED   warps of `first_hundred` that divide at the `if`
-#   ROUNDS_OF_THE_WARP        rounds that one warp of `own_rounds` runs, when its lanes have 2, 5, 20, 100, 4 rounds and
-#                             the other 27 lanes have 10 each
+#   ROUNDS_OF_THE_WARP        rounds that the first warp of `purchases` runs; its lanes have 2, 5, 20, 100, 4 and 27
+#                             times 10
 # BEGIN SOLUTION 2.1: predict which warps divide, and how long a warp runs
 DIVERGENT_ODD_AND_EVEN = 8
 DIVERGENT_WARPS_IN_TURN = 0
@@ -155,10 +155,10 @@ def years_until(deposit, percent, target, limit, years):
     # END SOLUTION
 
 
-# Task 2.6 too. Four warps run `own_rounds` of given.py. Of the 128 lanes 124 have 3 rounds, four have 100. Add up the
-# rounds that the four warps run:
-#   ROUNDS_APART      one of the four long lanes is in each warp
-#   ROUNDS_TOGETHER   all four are in the first warp
+# Task 2.6 too. Four warps run `four_long_ones` of given.py. Of the 128 lanes 124 have 3 rounds, four have 100. Add up
+# the rounds that the four warps run:
+#   ROUNDS_APART      distance = 32: each warp has one of the four long lanes
+#   ROUNDS_TOGETHER   distance = 1: the first warp has all four
 # BEGIN SOLUTION 2.6: stop as soon as possible, and say how long the warps run
 ROUNDS_APART = 400
 ROUNDS_TOGETHER = 109

@@ -20,11 +20,10 @@ def divergent(lab, kernel):
     return lab.given(kernel, 1, 256, np.empty(256, np.int32)).counters["divergent_branches"]
 
 
-def rounds_of(lab, rounds):
-    """The rounds that all warps of `own_rounds` run together: a load of the warp for each, after that of `rounds`."""
-    rounds = np.array(rounds, np.int32)
-    report = lab.given("own_rounds", 1, rounds.size, rounds, np.ones(rounds.max(), np.int32), np.empty_like(rounds))
-    return report.counters["global_load_requests"] - report.warps
+def rounds_of(lab, kernel, threads, *args):
+    """The rounds that all warps of a given kernel run together: the warp loads a value in each."""
+    values, out = np.ones(100, np.int32), np.empty(threads, np.int32)
+    return lab.given(kernel, 1, threads, *args, values, out).counters["global_load_requests"]
 
 
 def test_2_1_odd_and_even(lab):
@@ -44,7 +43,7 @@ def test_2_1_first_hundred(lab):
 
 def test_2_1_rounds(lab):
     """When may a warp leave a loop: when the first of its lanes is through, or the last?"""
-    counted = rounds_of(lab, [2, 5, 20, 100, 4] + 27 * [10])
+    counted = rounds_of(lab, "purchases", 32)
     lab.quiz("ROUNDS_OF_THE_WARP", counted, about="one warp whose lanes have 2, 5, 20, 100, 4 and 27 times 10 rounds")
 
 
@@ -268,11 +267,11 @@ def test_2_6_cost(lab):
 
 def test_2_6_apart(lab):
     """How long does each of the four warps run, if one of its lanes has 100 rounds?"""
-    rounds = (100, *(31 * (3,)))
-    lab.quiz("ROUNDS_APART", rounds_of(lab, 4 * rounds), about="4 warps, each with one lane of 100 rounds, 31 of 3")
+    counted = rounds_of(lab, "four_long_ones", 128, np.int32(32))
+    lab.quiz("ROUNDS_APART", counted, about="4 warps, each with one lane of 100 rounds, 31 of 3")
 
 
 def test_2_6_together(lab):
     """How long does the warp run that has all four, and how long do the others?"""
-    rounds = 4 * (100,) + 124 * (3,)
-    lab.quiz("ROUNDS_TOGETHER", rounds_of(lab, rounds), about="4 warps, all four lanes of 100 rounds in the first")
+    counted = rounds_of(lab, "four_long_ones", 128, np.int32(1))
+    lab.quiz("ROUNDS_TOGETHER", counted, about="4 warps, all four lanes of 100 rounds in the first")
