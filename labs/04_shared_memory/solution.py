@@ -23,7 +23,7 @@ STRIDE_33 = 1
 BROADCAST = 1
 # END SOLUTION
 
-# 4.2: each constant is a kernel of given.py, launched with 2 blocks of 64 threads. True: right on every GPU; False: not.
+# 4.2: each constant is a kernel of given.py, in 2 blocks of 64 threads. True: right on every GPU; False: not.
 # BEGIN SOLUTION 4.2: say of each kernel whether its barriers are right
 AFTER_THE_STORE = True
 IN_HALF_OF_BLOCK = False
