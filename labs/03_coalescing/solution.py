@@ -8,17 +8,18 @@ import numpy as np
 
 from gpukit import cuda
 
-# 3.1: kernels of given.py. How many sectors does one load request of a full warp touch? Whole numbers.
+# 3.1: each constant is a kernel of given.py. How many sectors does one load request of a full warp touch there?
+# a_row_each gets a matrix of 64 x 40, a_column_each one of 40 x 64.
 # BEGIN SOLUTION 3.1: predict the sectors of one load request, kernel by kernel
-CONTIGUOUS = 4  # given.contiguous
-EVERY_SECOND = 8  # given.every_second
-EVERY_32ND = 32  # given.every_32nd
-BEHIND_ONE = 5  # given.behind_one
-EIGHT_BYTES = 8  # given.eight_bytes
-ONE_ADDRESS = 1  # given.one_address
-A_ROW_EACH = 32  # given.a_row_each, on 64 x 40
-A_COLUMN_EACH = 4  # given.a_column_each, on 40 x 64
-ONE_FIELD = 32  # given.one_field
+CONTIGUOUS = 4
+EVERY_SECOND = 8
+EVERY_32ND = 32
+BEHIND_ONE = 5
+EIGHT_BYTES = 8
+ONE_ADDRESS = 1
+A_ROW_EACH = 32
+A_COLUMN_EACH = 4
+ONE_FIELD = 32
 # END SOLUTION
 
 

@@ -23,14 +23,14 @@ STRIDE_33 = 1
 BROADCAST = 1
 # END SOLUTION
 
-# 4.2: kernels of given.py, launched with 2 blocks of 64 threads. True: correct on every GPU; False: not.
+# 4.2: each constant is a kernel of given.py, in 2 blocks of 64 threads. True: right on every GPU; False: not.
 # BEGIN SOLUTION 4.2: say of each kernel whether its barriers are right
-AFTER_THE_STORE = True  # given.after_the_store
-IN_HALF_OF_BLOCK = False  # given.in_half_of_block
-IN_SOME_BLOCKS = True  # given.in_some_blocks
-IN_A_COMMON_LOOP = True  # given.in_a_common_loop
-IN_A_LOOP_OF_ITS_OWN = False  # given.in_a_loop_of_its_own
-NONE_IN_A_WARP = False  # given.none_in_a_warp
+AFTER_THE_STORE = True
+IN_HALF_OF_BLOCK = False
+IN_SOME_BLOCKS = True
+IN_A_COMMON_LOOP = True
+IN_A_LOOP_OF_ITS_OWN = False
+NONE_IN_A_WARP = False
 # END SOLUTION
 
 
