@@ -4,7 +4,7 @@
 
 constexpr unsigned FULL = 0xffffffffu;  // the mask of a whole warp
 
-// --- 6.1: answer on paper, for `exchanges` of given.py in one block of 80 threads, where x[t] is t -------------------
+// --- 6.1: answer on paper, for `exchanges` of given.py in one block of 80 threads, where x[t] is t ------------------
 
 // The ballot of warp 0, where lanes 3, 11, 19 and 27 say yes: a number with a bit per lane. 0x... is welcome.
 // BEGIN SOLUTION 6.1: predict what votes, masks and shuffles give
@@ -31,7 +31,7 @@ constexpr int EXCHANGED = 9;
 constexpr unsigned MEMBERS = 0xffff;
 // END SOLUTION
 
-// --- 6.2: shuffles down -----------------------------------------------------------------------------------------------
+// --- 6.2: shuffles down ---------------------------------------------------------------------------------------------
 
 // The index of the largest element of each warp's 32; of equal ones the first.
 //
@@ -58,7 +58,7 @@ extern "C" __global__ void warp_argmax(const float* x, int* where, int n) {
     // END SOLUTION
 }
 
-// --- 6.3: the butterfly, and who must take part -----------------------------------------------------------------------
+// --- 6.3: the butterfly, and who must take part ---------------------------------------------------------------------
 
 // How far each element is below the largest one that its warp has: y[i] = x[i] - largest.
 //
@@ -78,7 +78,7 @@ extern "C" __global__ void below_maximum(const float* x, float* y, int n) {
     // END SOLUTION
 }
 
-// --- 6.4: a block ------------------------------------------------------------------------------------------------------
+// --- 6.4: a block ---------------------------------------------------------------------------------------------------
 
 // The largest `value` of lanes 0 to lanes - 1 of a warp, for lane 0; the other lanes do not exist, or stay away.
 //
@@ -115,7 +115,7 @@ extern "C" __global__ void block_max(const float* x, float* out, int n) {
     // END SOLUTION
 }
 
-// --- 6.5: a stable split -----------------------------------------------------------------------------------------------
+// --- 6.5: a stable split --------------------------------------------------------------------------------------------
 
 // One step of a radix sort, block by block: first the elements whose bit is 0, then those whose bit is 1.
 //
@@ -145,7 +145,7 @@ extern "C" __global__ void split(const int* x, int bit, int* y, int n) {
     // END SOLUTION
 }
 
-// --- 6.6: a running maximum --------------------------------------------------------------------------------------------
+// --- 6.6: a running maximum -----------------------------------------------------------------------------------------
 
 // The largest element so far: y[i] is the largest of its block's elements from the first one to x[i].
 //
@@ -175,7 +175,7 @@ extern "C" __global__ void running_max(const float* x, float* y, int n) {
     // END SOLUTION
 }
 
-// --- 6.7: equal lanes --------------------------------------------------------------------------------------------------
+// --- 6.7: equal lanes -----------------------------------------------------------------------------------------------
 
 // counts[k] += how often k occurs in key. Lanes with the same key send one of them, with their number.
 //

@@ -121,7 +121,9 @@ def test_6_4_any_block(lab):
                 x.sort()
             expected = np.array([part.max() for part in blocks_of(x, T)])
             args = {"x": x, "out": np.empty_like(expected)}
-            about = f"{T} threads a block: the last warp has {T % 32} lanes" + ("; the largest comes last" if last else "")
+            about = f"{T} threads a block: the last warp has {T % 32} lanes" + (
+                "; the largest comes last" if last else ""
+            )
             lab.check("block_max", len(expected), T, args, {"out": expected}, sizes=(n,), about=about)
 
 
@@ -183,7 +185,7 @@ def test_6_5_cost(lab):
         at_most={
             "barriers": 4.0,
             "shared_load_requests": slot_loads,
-            "shared_store_requests": 3.0,
+            "shared_store_requests": 4.0,
             "global_load_requests": 1.0,
             "global_atomics": 1.0,
             "shared_atomics": 1.0,
@@ -208,7 +210,7 @@ def test_6_6_right(lab):
 @points(1)
 def test_6_6_cost(lab):
     """What is left for shared memory when each warp has scanned its own 32 elements?"""
-    x = np.sort(lab.rng.permutation(1024)).astype(np.float32)
+    x = lab.rng.permutation(1024).astype(np.float32)
     lab.cost(
         "running_max",
         4,

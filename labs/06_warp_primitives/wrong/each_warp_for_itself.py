@@ -2,6 +2,7 @@
 
 Fails:
     test_6_6_right: wrong answer
+    test_6_6_cost: wrong answer
 """
 
 import math
