@@ -1,11 +1,11 @@
 // Lab 5: Reduction. n elements become one answer, by a tree, and by other operators than the sum.
 //
-// A block has T = blockDim.x threads, at most BLOCK. Answers come out the same whatever the number of blocks.
+// A block has T = blockDim.x threads, at most BLOCK. The answer does not depend on the number of blocks.
 
 constexpr int BLOCK = 256;  // the largest block there is here: what shared memory must have room for
 constexpr unsigned FULL = 0xffffffffu;  // the mask of a whole warp
 
-// --- 5.1: answer on paper, for one block of 128 threads and 256 elements in `naive_maximum` of given.py --------------
+// --- 5.1: answer on paper, for one block of 128 threads and 256 elements in `naive_maximum` of given.py -------------
 
 // The steps of the tree.
 // BEGIN SOLUTION 5.1: predict what a tree of 256 elements costs
@@ -32,7 +32,7 @@ constexpr int DIVERGENT_BRANCHES = 24;
 constexpr int LOAD_REQUESTS = 55;
 // END SOLUTION
 
-// --- 5.2: the largest element of each block, and where it is ---------------------------------------------------------
+// --- 5.2: the largest element of each block, and where it is --------------------------------------------------------
 
 // Whether (value, index) is a better answer than the other pair.
 //
@@ -92,7 +92,7 @@ extern "C" __global__ void block_argmax(const float* x, float* value, int* index
     // END SOLUTION
 }
 
-// --- 5.3: a fixed grid ------------------------------------------------------------------------------------------------
+// --- 5.3: a fixed grid ----------------------------------------------------------------------------------------------
 
 // The dot product of a and b, a part of it from each block: partial adds up to the sum of all a[i] * b[i].
 //
@@ -119,7 +119,7 @@ extern "C" __global__ void dot(const float* a, const float* b, float* partial, i
     // END SOLUTION
 }
 
-// --- 5.4: the last warp -----------------------------------------------------------------------------------------------
+// --- 5.4: the last warp ---------------------------------------------------------------------------------------------
 
 // The largest |x[i]| of each block's T elements; T is a power of two, 64 or more.
 //
@@ -149,7 +149,7 @@ extern "C" __global__ void largest_magnitude(const float* x, float* partial, int
     // END SOLUTION
 }
 
-// --- 5.5: mean and variance in one pass -------------------------------------------------------------------------------
+// --- 5.5: mean and variance in one pass -----------------------------------------------------------------------------
 
 struct Moments {
     double count, mean, m2;
@@ -206,7 +206,7 @@ extern "C" __global__ void moments(const double* x, double* out, int n) {
     // END SOLUTION
 }
 
-// --- 5.6: four elements a turn, and one number at the end -------------------------------------------------------------
+// --- 5.6: four elements a turn, and one number at the end -----------------------------------------------------------
 
 // *total ^= x[0] ^ x[1] ^ ... ^ x[n - 1]: exclusive or, bit by bit, of what was there and all elements.
 //
@@ -238,7 +238,7 @@ extern "C" __global__ void checksum(const int* x, int* total, int n) {
     // END SOLUTION
 }
 
-// --- 5.7: one launch for everything -----------------------------------------------------------------------------------
+// --- 5.7: one launch for everything ---------------------------------------------------------------------------------
 
 // *best is the index of the largest element of x, of equal ones the first. One launch, any number of blocks.
 //

@@ -1,12 +1,11 @@
 """Lab 5: Reduction. n elements become one answer, by a tree, and by other operators than the sum.
 
-A block has T = cuda.blockDim.x threads, at most BLOCK. Answers come out the same whatever the number of blocks.
+A block has T = cuda.blockDim.x threads, at most BLOCK. The answer does not depend on the number of blocks.
 """
 
 import math
 
 import numpy as np
-
 from numba import cuda
 
 BLOCK = 256  # the largest block there is here: what shared memory must have room for
@@ -108,7 +107,7 @@ def block_argmax(x, value, index):
     # END SOLUTION
 
 
-# --- 5.3: a fixed grid ------------------------------------------------------------------------------------------------
+# --- 5.3: a fixed grid -----------------------------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -145,7 +144,7 @@ def dot(a, b, partial):
     # END SOLUTION
 
 
-# --- 5.4: the last warp -----------------------------------------------------------------------------------------------
+# --- 5.4: the last warp ----------------------------------------------------------------------------------------------
 
 
 @cuda.jit
@@ -185,7 +184,7 @@ def largest_magnitude(x, partial):
     # END SOLUTION
 
 
-# --- 5.5: mean and variance in one pass -------------------------------------------------------------------------------
+# --- 5.5: mean and variance in one pass ------------------------------------------------------------------------------
 
 
 @cuda.jit(device=True)
@@ -249,7 +248,7 @@ def moments(x, out):
     # END SOLUTION
 
 
-# --- 5.6: four elements a turn, and one number at the end -------------------------------------------------------------
+# --- 5.6: four elements a turn, and one number at the end ------------------------------------------------------------
 
 
 @cuda.jit
@@ -291,7 +290,7 @@ def checksum(x, total):
     # END SOLUTION
 
 
-# --- 5.7: one launch for everything -----------------------------------------------------------------------------------
+# --- 5.7: one launch for everything ----------------------------------------------------------------------------------
 
 
 @cuda.jit

@@ -13,7 +13,9 @@ Fails:
     __shared__ double counts[BLOCK], means[BLOCK], m2s[BLOCK];
     int t = threadIdx.x;
     Moments mine = {0, 0, 0};
-    for (int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x) mine = merge(mine, {1, x[i], x[i] * x[i]});
+    for (int i = blockIdx.x * blockDim.x + t; i < n; i += gridDim.x * blockDim.x) {
+        mine = merge(mine, {1, x[i], x[i] * x[i]});
+    }
     counts[t] = mine.count;
     means[t] = mine.mean;
     m2s[t] = mine.m2;

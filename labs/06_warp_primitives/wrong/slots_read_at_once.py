@@ -1,0 +1,34 @@
+"""No barrier between the scan of the slots and those who read them.
+
+Fails:
+    test_6_6_right: race_shared
+    test_6_6_cost: race_shared
+"""
+
+import math
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def running_max(x, y):
+    of_warp = cuda.shared.array(32, np.float32)
+    t = cuda.threadIdx.x
+    warp = t // 32
+    i = cuda.grid(1)
+    value = x[i] if i < x.size else np.float32(-math.inf)
+    for offset in (1, 2, 4, 8, 16):
+        value = max(value, cuda.shfl_up_sync(FULL, value, offset))
+    if t % 32 == 31:
+        of_warp[warp] = value
+    cuda.syncthreads()
+    if warp == 0:
+        largest = of_warp[t] if t < cuda.blockDim.x // 32 else np.float32(-math.inf)
+        for offset in (1, 2, 4, 8, 16):
+            largest = max(largest, cuda.shfl_up_sync(FULL, largest, offset))
+        of_warp[t] = largest
+    if warp > 0:
+        value = max(value, of_warp[warp - 1])
+    if i < x.size:
+        y[i] = value
