@@ -15,11 +15,11 @@ from gpukit.labs.folders import Lab
 from gpukit.labs.notebooks.reading import student_source
 
 
-def build(lab: Lab, *, solution: bool = False, install: str = "gpukit", course: str = "") -> Any:
-    """The notebook of a lab; see `gpukit.labs.notebooks.building.build`."""
+def build(lab: Lab, **options: Any) -> Any:
+    """The notebook of a lab; for the options see `gpukit.labs.notebooks.building.build`."""
     from gpukit.labs.notebooks import building
 
-    return building.build(lab, solution=solution, install=install, course=course)
+    return building.build(lab, **options)
 
 
 def load_ipython_extension(shell: Any) -> None:

@@ -15,6 +15,8 @@ from gpukit.labs.regions import PYTHON
 
 _SECTION = re.compile(r"^## (?P<title>.+)$", re.MULTILINE)
 _TASK = re.compile(r"^\* \*\*(?P<task>\d+\.\d+)\*\* ", re.MULTILINE)
+# What pip installs, from the lab's folder: the course's folder, with its pyproject.toml.
+INSTALL = "../.."
 FIRST = ("Goal", "Not in this lab", "Before you start")
 
 IMPORTS_TEXT = """\
@@ -30,7 +32,7 @@ What counts is the last cell of each task in this notebook: hand in the notebook
 """
 
 
-def build(lab: Lab, *, solution: bool = False, install: str = "gpukit", course: str = "") -> Any:
+def build(lab: Lab, *, solution: bool = False, install: str = INSTALL, course: str = "") -> Any:
     """A notebook (nbformat 4) without outputs.
 
     Args:
@@ -113,19 +115,14 @@ def _given(lab: Lab) -> str:
 
 
 def _start(lab: Lab, install: str, course: str) -> str:
-    lines = [
-        "from importlib.util import find_spec",
-        "",
-        'if find_spec("gpukit") is None:  # on Colab, for one',
-        f"    %pip install -q {install}",
-    ]
+    lines = ["from importlib.util import find_spec", "from pathlib import Path", ""]
     if course:
         lines += [
-            "",
-            "from pathlib import Path",
-            "",
-            'if not Path("test_lab.py").exists():  # the notebook is here without its folder',
+            'if not Path("test_lab.py").exists():  # the notebook is here without its folder, as on Colab',
             f"    !git clone -q --depth 1 {course} course",
             f"    %cd -q course/labs/{lab.name}",
         ]
+    else:
+        lines.remove("from pathlib import Path")
+    lines += ['if find_spec("gpukit") is None:', f"    %pip install -q {install}"]
     return "\n".join([*lines, "", "%load_ext gpukit.labs.notebooks", f"%lab {lab.name}"])
