@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gpukit.errors import GpukitError
-from gpukit.labs import running
+from gpukit.labs import answers, regions, running
 from gpukit.labs.folders import Lab
+from gpukit.labs.holes import holes
 
 # Longer than any run of a lab's tests takes: a kernel without end.
 LIMIT_SECONDS = 60
@@ -154,3 +155,14 @@ def results(lab: Lab, language: str | None = None, machine: str = "cpu") -> list
 def open_task(verdicts: list[Verdict]) -> str | None:
     """The first task with a test that does not pass."""
     return next((verdict.task for verdict in verdicts if not verdict.passed), None)
+
+
+def is_complete(lab: Lab) -> bool:
+    """Whether all tests of a lab pass. They are not run where the student's file still has a hole."""
+    path = lab.file(answers.STUDENT, answers.chosen_language(lab))
+    if not path.is_file():
+        return False
+    text = path.read_text(encoding="utf-8", errors="replace")
+    if holes(text, str(path), regions.language_of(path.name)):
+        return False
+    return open_task(results(lab)) is None

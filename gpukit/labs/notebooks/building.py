@@ -81,7 +81,7 @@ def _untagged(lab: Lab) -> str:
     text = lab.solution(PYTHON)
     found = regions.regions(text, str(lab.file("solution")))
     tags = {line for region in found for line in (region.first - 1, region.last + 1)}
-    return "\n".join(line for number, line in enumerate(text.splitlines(), 1) if number not in tags) + "\n"
+    return "\n".join(line for number, line in enumerate(regions.lines_of(text), 1) if number not in tags) + "\n"
 
 
 def _intro(lab: Lab, sections: dict[str, str]) -> str:

@@ -4,13 +4,56 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gpukit.labs.regions import task_key
-from gpukit.labs.skeletons import Definition, definitions
+from gpukit.labs.holes import holes
+from gpukit.labs.regions import PYTHON, lines_of, task_key
 
 IMPORTS = "imports"
 _COMPOUND = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.If, ast.For, ast.While, ast.With, ast.Try)
+
+
+@dataclass(frozen=True)
+class Definition:
+    """A function or constant of a Python file, or an import, with the comments above it.
+
+    names: what it defines, none for an import. first, last: lines from 1, both inclusive. tasks: those of its holes.
+    """
+
+    names: tuple[str, ...]
+    first: int
+    last: int
+    tasks: tuple[str, ...]
+    constant: bool
+
+
+def definitions(text: str) -> list[Definition]:
+    """The top level of a Python file in order: each line above its end belongs to one. Raises SyntaxError."""
+    found: list[Definition] = []
+    known = holes(text, "", PYTHON)
+    end = 0
+    for statement in ast.parse(text).body:
+        last = statement.end_lineno or statement.lineno
+        names = _names(statement)
+        if last <= end:  # a second statement in the same line
+            found[-1] = replace(found[-1], names=(*found[-1].names, *names))
+            continue
+        tasks = sorted({hole.task for hole in known if end < hole.line <= last}, key=task_key)
+        constant = bool(names) and not isinstance(statement, ast.FunctionDef)
+        found.append(Definition(names, end + 1, last, tuple(tasks), constant))
+        end = last
+    return found
+
+
+def _names(statement: ast.stmt) -> tuple[str, ...]:
+    match statement:
+        case ast.FunctionDef(name=name):
+            return (name,)
+        case ast.Assign(targets=targets):
+            return tuple(target.id for target in targets if isinstance(target, ast.Name))
+        case ast.AnnAssign(target=ast.Name(id=name)):
+            return (name,)
+    return ()
 
 
 @dataclass(frozen=True)
@@ -29,7 +72,7 @@ class Layout:
 
 
 def layout(skeleton: str) -> Layout:
-    """The layout of a file with its holes: what has no hole goes with the task below it, the last with the one above."""
+    """The layout of a file with its holes. What has no hole goes with the task below it; the last with that above."""
     parts = definitions(skeleton)
     groups = _groups(parts)
     keys, homes = [IMPORTS], {}
@@ -59,7 +102,7 @@ def _groups(parts: list[Definition]) -> dict[str, list[str]]:
 
 def cut(text: str, plan: Layout) -> dict[str, str]:
     """The pieces of a file, empty ones too. Raises SyntaxError."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     pieces: dict[str, list[str]] = {key: [] for key in plan.keys}
     waiting: list[str] = []
     key = IMPORTS
@@ -110,19 +153,19 @@ def numbered(pieces: Mapping[str, str], current: str) -> Numbered:
     In the place of the magic stands all that is imported. The order of functions says nothing to a kernel.
     """
     first, rest = ("", "") if current == IMPORTS else _one_line(pieces.get(IMPORTS, ""))
-    lines = [first, *pieces[current].splitlines()]
+    lines = [first, *lines_of(pieces[current])]
     last = len(lines)
     starts = {}
     for key, text in {**pieces, IMPORTS: rest}.items():
         if key != current and text.strip():
             starts[key] = len(lines)
-            lines += text.splitlines()
+            lines += lines_of(text)
     return Numbered("\n".join(lines) + "\n", last, starts)
 
 
 def _one_line(text: str) -> tuple[str, str]:
     """The simple statements of a piece in one line; and the piece without them, its other lines where they were."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     simple = []
     for statement in ast.parse(text).body:
         if not isinstance(statement, _COMPOUND):

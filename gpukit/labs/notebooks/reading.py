@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import re
-import stat
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NoReturn
 
 from gpukit.errors import GpukitError
 from gpukit.labs.notebooks.pieces import IMPORTS, assembled
 from gpukit.report.layout import near_path
+from gpukit.sandbox.reading import read_source
 
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 40
@@ -21,8 +20,8 @@ FORMAT = 4
 
 _MAGIC = "%%task"
 _LINE = re.compile(r"%%task[ \t]+(?P<key>imports|\d+\.\d+(?:[ \t]+\d+\.\d+)*)(?:[ \t]+--.*)?[ \t]*")
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
-_BRACKET = re.compile(rb"[\[\]{}]")
+# A string as a whole, or a bracket that is in none.
+_OUTSIDE_STRINGS = re.compile(r'"(?:[^"\\]|\\.)*"|[\[\]{}]', re.DOTALL)
 
 
 def student_source(notebook: str | os.PathLike[str] | bytes) -> str:
@@ -33,12 +32,12 @@ def student_source(notebook: str | os.PathLike[str] | bytes) -> str:
 
     Raises GpukitError, with the cell's number where it is one cell, for what is no notebook, or an odd one.
     """
-    name = "the notebook" if isinstance(notebook, bytes) else near_path(os.fspath(notebook))
-    data = notebook if isinstance(notebook, bytes) else _bytes(Path(notebook), name)
-    if len(data) > MAX_BYTES:
-        _refuse(name, f"it has more than {MAX_BYTES:,} bytes: clear its outputs, and save it again")
+    if isinstance(notebook, bytes):
+        name, text = "the notebook", _decoded(notebook)
+    else:
+        name, text = near_path(os.fspath(notebook)), read_source(notebook, MAX_BYTES)
     pieces: dict[str, str] = {}
-    for number, source in _code_cells(_parsed(data, name), name):
+    for number, source in _code_cells(_parsed(text, name), name):
         found = _task_cell(source, number, name)
         if found is not None and found[1].strip():
             pieces[_known(found[0], pieces)] = found[1]
@@ -56,42 +55,35 @@ def _refuse(name: str, why: str) -> NoReturn:
     raise GpukitError(why, file=name)
 
 
-def _bytes(path: Path, name: str) -> bytes:
+def _decoded(data: bytes) -> str:
+    if len(data) > MAX_BYTES:
+        _refuse("the notebook", f"it has more than {MAX_BYTES:,} bytes: clear its outputs, and save it again")
     try:
-        if not stat.S_ISREG(path.lstat().st_mode):
-            _refuse(name, "it is no regular file: hand in the notebook itself")
-        flags = os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-        with open(os.open(path, flags), "rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        _refuse(name, f"it cannot be read: {getattr(error, 'strerror', None) or error}")
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        _refuse("the notebook", "it is not UTF-8: save it again as a notebook")
 
 
 # --- JSON ------------------------------------------------------------------------------------------------------------
 
 
-def _parsed(data: bytes, name: str) -> Any:
-    if _depth(data) > MAX_DEPTH:
+def _parsed(text: str, name: str) -> Any:
+    if _too_deep(text):
         _refuse(name, f"its JSON is nested more than {MAX_DEPTH} deep")
     try:
-        return json.loads(
-            data.decode("utf-8-sig"), object_pairs_hook=_without_doubles, parse_constant=_no_constant, parse_int=_whole
-        )
-    except UnicodeDecodeError:
-        _refuse(name, "it is not UTF-8: save it again as a notebook")
+        return json.loads(text, object_pairs_hook=_without_doubles, parse_constant=_no_constant, parse_int=_whole)
     except (ValueError, RecursionError, MemoryError) as error:
         _refuse(name, f"it is no notebook: {error}")
 
 
-def _depth(data: bytes) -> int:
-    """How deep brackets are nested outside strings, up to just over the limit."""
-    depth = deepest = 0
-    for match in _BRACKET.finditer(_STRING.sub(b"", data)):
-        depth += 1 if match[0] in b"[{" else -1
-        deepest = max(deepest, depth)
-        if deepest > MAX_DEPTH:
-            break
-    return deepest
+def _too_deep(text: str) -> bool:
+    """Whether brackets outside strings are nested deeper than they may be."""
+    depth = 0
+    for match in _OUTSIDE_STRINGS.finditer(text):
+        depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(match[0], 0)
+        if depth > MAX_DEPTH:
+            return True
+    return False
 
 
 def _without_doubles(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
