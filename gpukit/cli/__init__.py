@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpukit import __version__
-from gpukit.cli import families, grading, output, releasing
+from gpukit.cli import families, grading, labs, output, releasing
 from gpukit.errors import GpukitError
 
 if TYPE_CHECKING:
@@ -239,6 +239,8 @@ cli.add_command(families.list_kernels)
 cli.add_command(families.bench)
 cli.add_command(releasing.release)
 cli.add_command(grading.grade)
+for command in labs.COMMANDS:
+    cli.add_command(command)
 
 
 @cli.command(short_help="Show what this machine has, lacks and how to add it.")

@@ -17,8 +17,9 @@ from contextlib import suppress
 from pathlib import Path
 
 from gpukit.errors import GpukitError
-from gpukit.grading import names, one, record
+from gpukit.grading import one, record
 from gpukit.grading.collecting import Submission
+from gpukit.grading.names import safe_name
 from gpukit.grading.record import Record
 from gpukit.labs import answers, running
 from gpukit.labs.errors import LabError
@@ -69,10 +70,7 @@ def grade(
     prove(lab, seed)
     folder = out / RECORDS
     folder.mkdir(parents=True, exist_ok=True)
-    files = {
-        s.student: folder / f"{name}.json"
-        for s, name in zip(found, names.unique([s.student for s in found]), strict=True)
-    }
+    files = {s.student: folder / f"{safe_name(s.student)}.json" for s in found}
     key = {"lab": fingerprint(lab), "seed": seed}
     state = _state(out / STATE)
     made: dict[str, Record] = {}

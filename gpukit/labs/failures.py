@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpukit.report import Report
 
 
 @dataclass(frozen=True)
@@ -74,10 +77,11 @@ class Finding:
 
 @dataclass
 class Measured:
-    """What a test's runs cost: the worst of each counter, and what lines cost in the last run."""
+    """What a test's runs cost: the worst of each counter, what lines cost in the last run, and its whole report."""
 
     counters: dict[str, Missed] = field(default_factory=dict)
     lines: dict[int, dict[str, float]] = field(default_factory=dict)
+    report: Report | None = None
 
     def add(self, found: Missed) -> None:
         known = self.counters.get(found.counter)

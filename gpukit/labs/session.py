@@ -302,6 +302,7 @@ class Session:
             raise TaskFailure(
                 Finding(f"the kernel cannot be run: {error.message}{where}", line=line, **known)
             ) from None
+        self.measured.report = run.report
         problems = [] if run.report is None else [*run.report.errors, *run.report.warnings]
         hazards = tuple(
             {"kind": h.kind, "severity": h.severity, "line": h.line, "message": message(h)}
