@@ -17,7 +17,9 @@ def test_names_that_differ_in_case_or_accents_alone_are_told_apart():
 
 
 def test_no_name_leaves_its_folder():
-    for name in unique(["../../x", "/etc/passwd", "C:\\x", "..", ".", "", ".hidden", "a/b", "con", "-rf", "x\ny", "x" * 300]):
+    for name in unique(
+        ["../../x", "/etc/passwd", "C:\\x", "..", ".", "", ".hidden", "a/b", "con", "-rf", "x\ny", "x" * 300]
+    ):
         assert name and len(name) < 80
         assert not set(name) & set("/\\:\n\0") and not name.startswith((".", "-"))
         assert name.casefold() != "con"

@@ -239,7 +239,15 @@ def test_5_5_cost(lab):
 @points(2)
 def test_5_6_right(lab):
     """Which elements are left when all groups of four are taken, and which threads take them?"""
-    for n, blocks, T in ((1, 1, 32), (3, 2, 32), (4, 1, 64), (258, 2, 32), (1000, 3, 64), (1023, 1, 128), (4097, 2, 256)):
+    for n, blocks, T in (
+        (1, 1, 32),
+        (3, 2, 32),
+        (4, 1, 64),
+        (258, 2, 32),
+        (1000, 3, 64),
+        (1023, 1, 128),
+        (4097, 2, 256),
+    ):
         x = lab.rng.integers(-(2**31), 2**31, n).astype(np.int32)
         args = {"x": x, "total": np.zeros(1, np.int32)}
         answers = {"total": np.bitwise_xor.reduce(x, keepdims=True)}
