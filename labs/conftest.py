@@ -8,6 +8,7 @@ pytest labs/ --impl solution       for instructors: solution, skeleton or wrong/
 
 from __future__ import annotations
 
+import argparse
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -29,7 +30,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption("--impl", default=answers.STUDENT, help="student, solution, skeleton or wrong/NAME")
     group.addoption("--language", choices=SPELLED, default="auto", help="which file: student.py or student.cu")
     group.addoption("--machine", choices=("cpu", "gpu"), default="cpu", help="where the kernels run")
-    group.addoption("--seed", type=int, help="the seed of the random inputs, to see a failure again")
+    group.addoption("--seed", type=_seed, help="the seed of the random inputs, to see a failure again")
+
+
+def _seed(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"a seed is a whole number from 0 on, not {text!r}")
+    return int(text)
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -119,16 +126,21 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         report.outcome = "skipped"
         report.longrepr = (error.hole.file, error.hole.line, f"task {test.task} is not started: {error.hole.prompt}")
         outcome = running.Outcome(test, running.NOT_STARTED, hole=error.hole)
-    elif isinstance(error, TaskFailure | AnswerRefused):
-        finding = error.finding if isinstance(error, TaskFailure) else running.refused(lab, error)[0].finding
-        outcome = running.Outcome(test, running.FAILED, finding)
-        report.outcome = "failed"
+    elif isinstance(error, AnswerRefused):
+        # No mistake of the setup, but the answer's, and the same for all tests: told in full once.
+        report.when = "call"
+        outcome = running.Outcome(test, running.FAILED, running.refused(lab, error)[0].finding)
+        report.longrepr = (
+            f"{error}" if lab not in course.outcomes else "the file cannot be taken as an answer: see above"
+        )
+    elif isinstance(error, TaskFailure):
+        outcome = running.Outcome(test, running.FAILED, error.finding)
         report.longrepr = progress.failure_text(outcome, lab, course.seed)
     elif isinstance(error, GpukitError):
         report.outcome = "failed"
         report.longrepr = f"{error}"
         return report
-    elif isinstance(error, Exception):
+    elif isinstance(error, Exception) and lab in course.opened:
         finding = running.unusable(error, course.opened[lab][0])
         outcome = running.Outcome(test, running.FAILED, finding)
         report.longrepr = progress.failure_text(outcome, lab, course.seed)

@@ -43,7 +43,10 @@ def test_a_file_or_a_folder_for_each_student(tmp_path):
         (("ada/student.py", "ada/student (1).py", "ada/student (2).py"), "ada/student (2).py"),
         (("ada/student-2.py", "ada/student-10.py"), "ada/student-10.py"),
         (("ada/attempt-9/student.py", "ada/attempt-10/student.py"), "ada/attempt-10/student.py"),
-        (("ada/labs/05_reduction/student.py", "ada/labs/06_warp_primitives/student.py"), "ada/labs/05_reduction/student.py"),
+        (
+            ("ada/labs/05_reduction/student.py", "ada/labs/06_warp_primitives/student.py"),
+            "ada/labs/05_reduction/student.py",
+        ),
         (("ada/labs/05_reduction/student.py", "ada/labs/05_reduction/test_lab.py"), "ada/labs/05_reduction/student.py"),
         (("ada/05_reduction.ipynb", "ada/06_warp_primitives.ipynb"), "ada/05_reduction.ipynb"),
         (("ada/student.py", "ada/__pycache__/student.py", "ada/.backup/student (7).py"), "ada/student.py"),

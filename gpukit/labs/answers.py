@@ -16,7 +16,7 @@ import gpukit
 from gpukit import raw
 from gpukit.errors import GpukitError
 from gpukit.labs import overlay, regions
-from gpukit.labs.errors import AnswerRefused, LabError
+from gpukit.labs.errors import AnswerRefused, LabError, NoKernel
 from gpukit.labs.folders import Lab
 from gpukit.labs.holes import Hole, cpp_functions, holes
 from gpukit.labs.regions import CPP, PYTHON, SUFFIXES
@@ -56,18 +56,20 @@ class Answer:
         return gpukit.load(self.file)
 
     def kernel(self, name: str) -> Any:
-        """The kernel called `name`. Raises GpukitError where the file has none."""
+        """The kernel called `name`. Raises NoKernel where the file has none."""
         known = list(self.kernels)
         if name not in known:
             near = nearest(name, known)
-            raise GpukitError(
-                f"there is no kernel `{name}` here{near}; the tests launch it by that name", file=self.file
+            raise NoKernel(
+                f"there is no kernel `{name}` here, and the tests launch it by that name{near}", file=self.file
             )
         return self.kernels[name]
 
     def constant(self, name: str) -> Any:
         """The value of a constant. Raises GpukitError where the file has none that is a number or a tuple of them."""
         value = self._cpp_constant(name) if self.language == CPP else self._python_constant(name)
+        if value is ...:
+            raise GpukitError(f"`{name}` is not answered: write a number in place of ...", file=self.file)
         if not isinstance(value, bool | int | float | str | tuple):
             raise GpukitError(f"`{name}` must be a number that is written down; it is {value!r}", file=self.file)
         return value

@@ -19,6 +19,10 @@ class AnswerRefused(GpukitError):
     """The student's file cannot be taken as an answer: it does not parse, or holds what answers may not hold."""
 
 
+class NoKernel(GpukitError):
+    """The student's file has no kernel of that name."""
+
+
 class TaskFailure(GpukitError, AssertionError):
     """A test's verdict that an answer is wrong; `finding` has its parts, and the message is their text."""
 

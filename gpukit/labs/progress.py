@@ -65,7 +65,15 @@ def overview(found: Mapping[Lab, Sequence[Outcome]], everything: bool = False) -
         first_new = first_new and not new
         yield head
         yield from _open_tasks(outcomes)
-        yield f"  next: task {open_task.test.task}, {lab.tasks[open_task.test.task]}"
+        yield f"  next: {_next(lab, outcomes, open_task)}"
+
+
+def _next(lab: Lab, outcomes: Sequence[Outcome], first: Outcome) -> str:
+    found = {(o.finding.file, o.finding.line, o.finding.what) for o in outcomes if o.finding is not None}
+    if len(found) == 1 and len(outcomes) > 1 and all(outcome.finding for outcome in outcomes):
+        file, line, what = found.pop()  # nothing of the file could be tested
+        return f"{file}:{line}: {what}" if line else f"{file}: {what}"
+    return f"task {first.test.task}, {lab.tasks[first.test.task]}"
 
 
 def _open_tasks(outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -12,10 +12,10 @@ import numpy as np
 
 import gpukit
 from gpukit.devices import fill_with_poison
-from gpukit.errors import GpukitError
+from gpukit.errors import GpukitError, KernelDeadlock
 from gpukit.labs.answers import Answer
 from gpukit.labs.comparing import Bound, Difference, difference, nested_difference
-from gpukit.labs.errors import LabError, NotStarted, TaskFailure
+from gpukit.labs.errors import LabError, NoKernel, NotStarted, TaskFailure
 from gpukit.labs.failures import Finding, Measured, Missed
 from gpukit.labs.folders import Lab
 from gpukit.labs.references import Counted, Launch, Reference
@@ -222,8 +222,6 @@ class Session:
             value = self._answer.constant(name)
         except GpukitError as error:
             self._fail(Finding(error.message, about=about, file=self._answer.file))
-        if value is ...:
-            raise LabError(f"{name} is not answered, and has no TODO beside it", file=self._answer.file)
         if isinstance(value, bool) != isinstance(counted, bool) or value != counted:
             advice = f"look at it: {self._seen}" if self._seen else "count again, by hand, for one warp"
             self._fail(
@@ -281,7 +279,7 @@ class Session:
             raise LabError(f"{self._test} expects {unknown[0]!r}, which is no argument", file=str(self._lab.path))
         extra = tuple(np.int32(size) for size in sizes) if self.language == CPP else ()
         before = {key: _start(value, key in answers and key not in accumulates) for key, value in args.items()}
-        after = {key: value.copy() if isinstance(value, np.ndarray) else value for key, value in before.items()}
+        after = {key: _start(value, poisoned=False) for key, value in before.items()}
         run = _Run(before, after, extra, call_text(name, grid, block, before, extra))
         known: dict[str, Any] = {"call": run.call, "about": about, "file": self._answer.file}
         hole = self._answer.hole_under(name)
@@ -299,9 +297,8 @@ class Session:
         except GpukitError as error:
             line = error.line or 0
             where = f" (line {line})" if line else ""
-            raise TaskFailure(
-                Finding(f"the kernel cannot be run: {error.message}{where}", line=line, **known)
-            ) from None
+            begins = "" if isinstance(error, KernelDeadlock | NoKernel) else "the kernel cannot be run: "
+            raise TaskFailure(Finding(f"{begins}{error.message}{where}", line=line, **known)) from None
         self.measured.report = run.report
         problems = [] if run.report is None else [*run.report.errors, *run.report.warnings]
         hazards = tuple(
@@ -404,7 +401,7 @@ def _start(value: Any, poisoned: bool) -> Any:
     """A copy of an argument as the launch finds it."""
     if not isinstance(value, np.ndarray):
         return value
-    copy = value.copy()
+    copy = value.copy(order="K")
     if poisoned:
         fill_with_poison(copy)
     return copy

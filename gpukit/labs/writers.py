@@ -27,7 +27,7 @@ def writer(
     blocks = grid3[0] * grid3[1] * grid3[2]
     if blocks > MOST_BLOCKS or not args[name].flags.c_contiguous:
         return ""
-    copies = [arg.copy() if isinstance(arg, np.ndarray) else arg for arg in args.values()]
+    copies = [arg.copy(order="K") if isinstance(arg, np.ndarray) else arg for arg in args.values()]
     try:
         launch = prepare(kernel, grid3, block3, (*copies, *extra), shared_bytes)
         trace = record(launch, range(blocks), MOST_STEPS)

@@ -92,13 +92,21 @@ def _as_text(source: str) -> list[Refusal]:
     try:
         return list(_tokens(source))
     except tokenize.TokenError as error:
-        return [Refusal(_line_of(error), f"this is not valid Python: {error.args[0]}")]
+        return [_unfinished(source, error)]
     except SyntaxError as error:
         return [Refusal(error.lineno or 1, f"this is not valid Python: {error.msg}")]
 
 
-def _line_of(error: tokenize.TokenError) -> int:
-    return error.args[1][0] if len(error.args) > 1 else 1
+def _unfinished(source: str, error: tokenize.TokenError) -> Refusal:
+    """The text ends inside a bracket or a string: the parser knows where that begins."""
+    try:
+        ast.parse(source)
+    except SyntaxError as better:
+        return Refusal(better.lineno or 1, f"this is not valid Python: {better.msg}")
+    except (ValueError, RecursionError, MemoryError):
+        pass
+    line = error.args[1][0] if len(error.args) > 1 else 1
+    return Refusal(line, f"this is not valid Python: {error.args[0]}")
 
 
 def _tokens(source: str) -> Iterator[Refusal]:
