@@ -70,6 +70,8 @@ class Course:
     def session(self, item: pytest.Function) -> Session:
         """The session of one test. Raises AnswerRefused, NotStarted."""
         lab = self.lab(item)
+        if self.language and self.language not in lab.languages:
+            pytest.skip(f"{lab.name} has no answer in {self.language}")
         if lab not in self.opened:
             answer = self.stack.enter_context(answers.answer(lab, self.impl, self.language))
             self.opened[lab] = answer, self.stack.enter_context(running.reference_for(lab, answer.language))
