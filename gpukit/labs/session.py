@@ -163,40 +163,42 @@ class Session:
         grid: Any,
         block: Any,
         args: Mapping[str, Any],
+        answers: Mapping[str, Expected],
         *,
+        bytes_moved: int | None = None,
+        about: str = "",
         sizes: Sequence[int] = (),
         shared_bytes: int = 0,
-        bytes_moved: int | None = None,
-        restores: Sequence[str] = (),
+        bound: Bound = 0.0,
+        accumulates: Sequence[str] = (),
     ) -> None:
-        """Time a launch on the GPU beside the reference solution's, for information: `times` holds what was found.
+        """As `check`, on a GPU, and then time the launch beside the reference solution's: `times` holds what was found.
 
         Args:
-            kernel, grid, block, args, sizes, shared_bytes: as for `check`.
             bytes_moved: bytes that the launch must read and write at least, for the bandwidth.
-            restores: names of arguments that a launch changes, and that are set back before each.
+            accumulates: set back before each launch, too.
         """
         from gpukit.devices import device
 
+        run = self._launched(kernel, grid, block, args, answers, about, sizes, shared_bytes, bound, accumulates)
         gpu = device(GPU)
-        given = {key: gpu.xp.asarray(value) if isinstance(value, np.ndarray) else value for key, value in args.items()}
-        extra = tuple(np.int32(size) for size in sizes) if self.language == CPP else ()
-        answers = {"answer": self._answer}
+        given = {k: gpu.xp.asarray(v) if isinstance(v, np.ndarray) else v for k, v in run.before.items()}
+        starts = [(given[name], given[name].copy()) for name in accumulates]
+        files = {"answer": self._answer}
         if isinstance(self._reference, Counted):
-            answers["reference"] = self._reference.solution
+            files["reference"] = self._reference.solution
 
         def call_of(answer: Answer) -> Callable[[], None]:
-            made, values = answer.kernel(kernel), (*given.values(), *extra)
+            made, values = answer.kernel(kernel), (*given.values(), *run.extra)
             return lambda: gpukit.launch(made, grid, block, *values, shared_bytes=shared_bytes, machine=GPU)
 
         def restore() -> None:
-            for name in restores:
-                given[name][...] = gpu.xp.asarray(args[name])
+            for array, start in starts:
+                array[...] = start
 
-        calls = {name: call_of(answer) for name, answer in answers.items()}
-        found = take_turns(calls, restore if restores else None)
-        text = call_text(kernel, grid, block, args, extra)
-        self.times.append(Times(self._test, text, found["answer"], found.get("reference"), bytes_moved))
+        calls = {name: call_of(answer) for name, answer in files.items()}
+        found = take_turns(calls, restore if starts else None)
+        self.times.append(Times(self._test, run.call, found["answer"], found.get("reference"), bytes_moved))
 
     def given(self, kernel: str, grid: Any, block: Any, *args: Any) -> Report:
         """The report of a launch of a kernel of the lab's own given.py, which quiz questions are about."""

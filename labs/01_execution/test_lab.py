@@ -234,3 +234,12 @@ def test_1_7_limit(lab):
         nbytes, flops, gb_s, tflops = call
         expected = "memory" if nbytes * tflops * 1000 >= flops * gb_s else "arithmetic"
         lab.expect(f"limit{call}", got, expected, about=about)
+
+
+# --- times on a GPU, for information ----------------------------------------------------------------------------------
+
+
+def time_1_5_differences(lab):
+    """A grid-stride loop over 2^24 elements."""
+    n = 1 << 24
+    lab.time("differences", **launch_of_differences(lab, n, 1056, 256), bytes_moved=8 * n)

@@ -275,3 +275,17 @@ def test_2_6_together(lab):
     """How long does the warp run that has all four, and how long do the others?"""
     counted = rounds_of(lab, "four_long_ones", 128, np.int32(1))
     lab.quiz("ROUNDS_TOGETHER", counted, about="4 warps, all four lanes of 100 rounds in the first")
+
+
+# --- times on a GPU, for information ----------------------------------------------------------------------------------
+
+
+def time_2_3_shrink(lab):
+    """A choice without a branch, over 2^24 elements."""
+    n = 1 << 24
+    lab.time("shrink", **launch_of_shrink(lab, n, 1.5), bytes_moved=8 * n)
+
+
+def time_2_4_ranges(lab):
+    """Customers in groups of similar length."""
+    lab.time("ranges", **launch_of_ranges(lab, mixed(lab, 1 << 16), "65,536 customers"))

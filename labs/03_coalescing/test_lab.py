@@ -212,3 +212,18 @@ def test_3_6_cost(lab):
         bound=0.05 * least,
         about="expected is what the best order takes",
     )
+
+
+# Times on a GPU, for information.
+
+
+def time_3_3_column_range(lab):
+    """A column for each thread, in a matrix of 256 MB."""
+    rows, columns = 4096, 16384
+    lab.time("column_range", **ranges(lab, rows, columns, grid=128, block=128), bytes_moved=4 * rows * columns)
+
+
+def time_3_5_split(lab):
+    """Records of 8 fields to 8 arrays."""
+    n = 1 << 22
+    lab.time("split", **particles(lab, n), bytes_moved=2 * 8 * 4 * n)

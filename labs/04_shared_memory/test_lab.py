@@ -206,3 +206,18 @@ def test_4_7_cost(lab):
             "shared_load_wavefronts": 3.1,
         },
     )
+
+
+# Times on a GPU, for information.
+
+
+def time_4_4_quarter_turn(lab):
+    """An image of 64 MB, through tiles in shared memory."""
+    rows, columns = 4096, 4096
+    lab.time("quarter_turn", **image(lab, rows, columns), bytes_moved=8 * rows * columns)
+
+
+def time_4_6_histogram(lab):
+    """A histogram of 2^24 values, a block's own first."""
+    n = 1 << 24
+    lab.time("histogram", **values(lab, n, grid=528, block=256), bytes_moved=4 * n)

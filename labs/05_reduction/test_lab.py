@@ -337,3 +337,24 @@ def test_5_7_cost(lab):
         about="descending elements: no slot changes",
         at_most={"global_atomics": 1.0, "global_load_sectors": 2.5, "barriers": 2.0},
     )
+
+
+# --- times on a GPU, for information ----------------------------------------------------------------------------------
+
+
+def time_5_3_dot(lab):
+    """Two vectors of 2^24 elements, in 1,056 blocks."""
+    n, blocks, T = 1 << 24, 1056, 256
+    a, b = lab.rng.integers(-1, 2, (2, n)).astype(np.float32)
+    args = {"a": a, "b": b, "partial": np.empty(blocks, np.float32)}
+    answers = {"partial": (total, np.dot(a.astype(np.float64), b))}
+    lab.time("dot", blocks, T, args, answers, sizes=(n,), bytes_moved=8 * n)
+
+
+def time_5_6_checksum(lab):
+    """2^26 + 3 elements, four at a time."""
+    n, blocks, T = (1 << 26) + 3, 1056, 256
+    x = lab.rng.integers(-(2**31), 2**31, n).astype(np.int32)
+    args = {"x": x, "total": np.zeros(1, np.int32)}
+    answers = {"total": np.bitwise_xor.reduce(x, keepdims=True)}
+    lab.time("checksum", blocks, T, args, answers, sizes=(n,), accumulates=("total",), bytes_moved=4 * n)

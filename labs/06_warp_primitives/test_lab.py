@@ -255,3 +255,22 @@ def test_6_7_cost(lab):
         about="9 keys of 10 are equal",
         at_most={"atomic_max_contention": 1.0},
     )
+
+
+# --- times on a GPU, for information ----------------------------------------------------------------------------------
+
+
+def time_6_4_block_max(lab):
+    """The maximum of each 256 of 2^24 elements."""
+    n, T = 1 << 24, 256
+    x = lab.rng.permutation(n).astype(np.float32)
+    expected = x.reshape(-1, T).max(axis=1)
+    lab.time(
+        "block_max",
+        n // T,
+        T,
+        {"x": x, "out": np.empty_like(expected)},
+        {"out": expected},
+        sizes=(n,),
+        bytes_moved=4 * n,
+    )
