@@ -17,7 +17,7 @@ _MOST_OF_A_SENTENCE = 300
 def prepare(arguments: Sequence[str]) -> None:
     if "numpy" in arguments:
         import numpy
-        import numpy.ma  # which np.median and np.percentile import when they are first called: too late then
+        import numpy.ma  # median and its like import it when they are called, which is too late
 
         numpy.seterr(all="ignore")  # what a warning would say goes nowhere
 
