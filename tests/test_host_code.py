@@ -506,6 +506,7 @@ _ODD = {
     "insert": "np.insert(a, 0, 1)",
     "reduceat": "np.add.reduceat(a, [0, 2])",
     "finfo": "float(np.finfo(np.float32).eps)", "iinfo": "int(np.iinfo(np.int32).max)", "roll": "np.roll(a, 1)",
+    "warning": "np.array([]).mean()",
     "matmul": "m @ m", "issubdtype": "np.issubdtype(a.dtype, np.integer)",
     "take_along_axis": "np.take_along_axis(a, np.argsort(a), 0)",
 }  # fmt: skip

@@ -5,6 +5,7 @@ A record is the nonce, the letter v (value) or e (error), the length (u32) and t
 
 import builtins
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,7 +20,8 @@ def prepare(arguments: Sequence[str]) -> None:
         import numpy
         import numpy.ma  # median and its like import it when they are called, which is too late
 
-        numpy.seterr(all="ignore")  # what a warning would say goes nowhere
+        numpy.seterr(all="ignore")
+    warnings.simplefilter("ignore")  # what a warning would say goes nowhere
 
 
 def main(arguments: Sequence[str]) -> None:
