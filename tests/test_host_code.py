@@ -70,8 +70,8 @@ def test_an_honest_file_holds_nothing_to_refuse():
 
 
 def test_a_skeleton_holds_nothing_to_refuse():
-    text = "from gpukit import cuda\n\nN = ...  # TODO\n\n@cuda.jit\ndef k(x):\n    raise NotImplementedError('TODO 1.1: add')\n"
-    assert refusals(text) == []
+    kernel = "@cuda.jit\ndef k(x):\n    raise NotImplementedError('TODO 1.1: add')\n"
+    assert refusals("from gpukit import cuda\n\nN = ...  # TODO 1.2: how many?\n\n" + kernel) == []
 
 
 @pytest.mark.parametrize(
@@ -125,15 +125,15 @@ def test_a_skeleton_holds_nothing_to_refuse():
         ("from numba import cuda\n@cuda.jit\ndef f(a):\n    a.__class__ = 3", 4, "`__class__`"),
         ("from numba import cuda\n@cuda.jit\ndef __f(a): pass", 3, "`__f`"),
         ("__all__ = 3", 1, "`__all__`"),
-        ("x = 1\nｏpen = 3", 2, "letters that are not ASCII"),
-        ("α = 3", 1, "letters that are not ASCII"),
+        ("x = 1\n\uff4fpen = 3", 2, "letters that are not ASCII"),
+        ("\u03b1 = 3", 1, "letters that are not ASCII"),
         ("x = \x00", 1, "U+0000"),
         ("# \x1b[2J", 1, "U+001B"),
         ("# \u202e", 1, "U+202E"),
         ("x = '" + "a" * 6000 + "'", 1, "a line of 6,006 characters"),
         ("# a\n" * 60000, 1, "more than 200,000 bytes"),
         ("x = " + "(" * 60 + ")" * 60, 1, "nested more than 50 deep"),
-        ("x = (" + "1 +\n" * 3000 + "1)", 1001, "more than 2,000 words"),
+        ("x = (" + "1 +\n" * 3000 + "1)", 999, "more than 2,000 words"),
         ("x = (" + "-\n" * 400 + "1)", 0, "nested more than 150 deep"),
         ("x = (", 0, "not valid Python"),
         ("def f(:\n  pass", 1, "not valid Python"),
@@ -299,7 +299,7 @@ class Sly(float):
 
 @pytest.mark.parametrize(
     "value",
-    [Sly(1), {1: 2}, {1}, object(), len, range(3), np.ma.array([1]), np.matrix([1]), np.array([None]), np.array(["a"]),
+    [Sly(1), {1: 2}, {1}, object(), len, range(3), np.ma.array([1]), np.array([None]), np.array(["a"]),
      np.zeros(2, [("a", "i4")]), np.datetime64("2020-01-01"), "\ud800", bytes(1 << 23), [[]] * (1 << 23)],
     ids=lambda value: type(value).__name__,
 )  # fmt: skip
@@ -355,7 +355,8 @@ def call(source, function, calls, **more):
 def test_host_functions_are_called():
     found = host.call(FILE, "student.py", "blocks_for", [(1000,), (0, 32), (7, 0)], names=HOST)
     assert [result.value for result in found] == [4, 0, None]
-    assert found[2].error == "ZeroDivisionError: integer division or modulo by zero at student.py:30"
+    line = FILE.splitlines().index("    return -(-n // threads)") + 1
+    assert found[2].error == f"ZeroDivisionError: integer division or modulo by zero at student.py:{line}"
     (found,) = host.call(FILE, "student.py", "arrange", [(np.array([3, 9, 1]),)], names=HOST)
     assert found == host.Result(([1, 0, 2], 1))
 
@@ -407,7 +408,7 @@ def test_an_error_is_a_sentence(body, said):
 
 
 def test_a_source_that_cannot_be_called_is_said_so():
-    assert call("def g(): pass", "f", [()])[0].error == "somewhere/student.py has no function `f` without a decorator"
+    assert call("def g(): pass", "f", [()])[0].error == "student.py has no function `f` without a decorator"
     assert "not valid Python" in call("def f(:", "f", [(), ()])[1].error
     assert call("X = 1 // 0\ndef f():\n    return X\n", "f", [()])[0].error.startswith("ZeroDivisionError")
 
@@ -421,7 +422,8 @@ def test_calls_that_answered_count_when_a_later_one_does_not():
 
 
 def test_only_what_the_functions_need_is_executed():
-    source = "import os\nfrom numba import cuda\nA = 3\nB = 1 // 0\n@cuda.jit\ndef k(x): pass\nC = (A, A)\ndef f():\n    return C\n"
+    source = "import os\nfrom numba import cuda\nA = 3\nB = 1 // 0\n@cuda.jit\ndef k(x): pass\nC = (A, A)\n"
+    source += "def f():\n    return C\n"
     assert call(source, "f", [()])[0].value == (3, 3)
 
 
@@ -431,7 +433,6 @@ def test_what_is_printed_is_no_answer():
 
 
 # From any function to `sys`, as somebody would who wants out; the walls must hold without the policy.
-OUT = "import numpy as np\ndef f(n):\n    sys = np.array.__class__.__base__.__subclasses__\n    sys = np.sys if hasattr_ else 0\n"
 ESCAPE = (
     "import math\n"
     "def f(n):\n"
@@ -484,23 +485,30 @@ def test_forging_an_answer_gives_a_value_and_no_more():
 # --- what labs may use works behind the walls ------------------------------------------------------------------------
 
 _ODD = {
-    "apply_along_axis": "np.apply_along_axis(sum, 0, m)", "array": "np.array([1])", "array_equal": "np.array_equal(a, a)",
+    "apply_along_axis": "np.apply_along_axis(sum, 0, m)", "array": "np.array([1])",
+    "array_equal": "np.array_equal(a, a)",
     "array_split": "np.array_split(a, 2)", "split": "np.split(a, 2)", "hsplit": "np.hsplit(m, 2)",
     "vsplit": "np.vsplit(m, 2)", "average": "np.average(a)", "block": "np.block([a, a])", "choose": "np.choose(0, [a])",
     "concatenate": "np.concatenate((a, a))", "stack": "np.stack((a, a))", "hstack": "np.hstack((a, a))",
     "vstack": "np.vstack((a, a))", "column_stack": "np.column_stack((a, a))", "einsum": "np.einsum('ij->i', m)",
     "median": "np.median(a)", "percentile": "np.percentile(a, 50)", "quantile": "np.quantile(a, 0.5)",
     "histogram": "np.histogram(a, 2)[0]", "digitize": "np.digitize(a, [0, 2])", "searchsorted": "np.searchsorted(a, 2)",
-    "unique": "np.unique(a)", "lexsort": "np.lexsort((a, a))", "pad": "np.pad(a, 1)", "meshgrid": "np.meshgrid(a, a)[0]",
+    "unique": "np.unique(a)",
+    "lexsort": "np.lexsort((a, a))", "pad": "np.pad(a, 1)", "meshgrid": "np.meshgrid(a, a)[0]",
     "linspace": "np.linspace(0, 1, 5)", "logspace": "np.logspace(0, 1, 5)", "gradient": "np.gradient(a)",
     "interp": "np.interp(1.5, a, a)", "convolve": "np.convolve(a, a)", "correlate": "np.correlate(a, a)",
     "intersect1d": "np.intersect1d(a, a)", "setdiff1d": "np.setdiff1d(a, a)", "union1d": "np.union1d(a, a)",
-    "isin": "np.isin(a, a)", "tensordot": "np.tensordot(a, a, 1)", "trapezoid": "np.trapezoid(a)", "std": "a.std()",
+    "isin": "np.isin(a, a)", "tensordot": "np.tensordot(a, a, 1)", "trapezoid": "np.trapezoid(a)",
+    "std": "a.std()",
     "mean": "a.mean()", "var": "m.var(axis=0)", "sum": "m.sum(axis=1, keepdims=True)", "repr": "len(repr(a))",
     "sort": "np.sort(a)[::-1]", "nan_to_num": "np.nan_to_num(a / 0)", "bincount": "np.bincount(np.arange(4))",
-    "cumsum": "np.cumsum(a)", "kron": "np.kron(a, a)", "insert": "np.insert(a, 0, 1)", "reduceat": "np.add.reduceat(a, [0, 2])",
+    "cumsum": "np.cumsum(a)", "kron": "np.kron(a, a)",
+    "insert": "np.insert(a, 0, 1)",
+    "reduceat": "np.add.reduceat(a, [0, 2])",
     "finfo": "float(np.finfo(np.float32).eps)", "iinfo": "int(np.iinfo(np.int32).max)", "roll": "np.roll(a, 1)",
-    "matmul": "m @ m", "issubdtype": "np.issubdtype(a.dtype, np.integer)", "take_along_axis": "np.take_along_axis(a, np.argsort(a), 0)",
+    "warning": "np.array([]).mean()",
+    "matmul": "m @ m", "issubdtype": "np.issubdtype(a.dtype, np.integer)",
+    "take_along_axis": "np.take_along_axis(a, np.argsort(a), 0)",
 }  # fmt: skip
 
 
@@ -510,7 +518,7 @@ def test_numpy_works_behind_the_walls():
     assert refusals(source, ["f"]) == []
     found = call(source, "f", [(i,) for i in range(len(_ODD))])
     wrong = {name: result.error for name, result in zip(_ODD, found, strict=True) if result.error}
-    assert list(wrong) == ["unique"] * ("unique" in wrong) == [] or wrong == {}
+    assert not wrong
 
 
 def test_every_name_of_the_vocabulary_is_there():

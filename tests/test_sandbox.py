@@ -289,7 +289,8 @@ def verdict(program, architecture, number, *arguments):
 
 MACHINES = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 NUMBERS = {  # call -> x86_64, aarch64, from the tables of Linux
-    "read": (0, 63), "write": (1, 64), "mmap": (9, 222), "exit_group": (231, 94), "openat": (257, 56), "clone": (56, 220),
+    "read": (0, 63), "write": (1, 64), "mmap": (9, 222), "exit_group": (231, 94), "openat": (257, 56),
+    "clone": (56, 220),
     "tgkill": (234, 131), "prlimit64": (302, 261), "ioctl": (16, 29), "fcntl": (72, 25), "statx": (332, 291),
     "socket": (41, 198), "connect": (42, 203), "execve": (59, 221), "kill": (62, 129), "ptrace": (101, 117),
     "unlinkat": (263, 35), "mkdirat": (258, 34), "ftruncate": (77, 46), "prctl": (157, 167), "clone3": (435, 435),

@@ -20,7 +20,7 @@ from typing import Any
 
 from gpukit.compilers import diagnostics
 from gpukit.compilers.nvrtc import DEFAULT_ARCHITECTURE, CompileError, CudaPtx, PassedOver
-from gpukit.errors import UnsupportedFeature
+from gpukit.errors import GpukitError, UnsupportedFeature
 from gpukit.sandbox import data
 from gpukit.sandbox.policy import Refusal
 from gpukit.sandbox.reading import oddity
@@ -28,6 +28,7 @@ from gpukit.sandbox.running import Limits, Outcome, run
 
 _CHILD = Path(__file__).with_name("cpp_child.py")
 LIMITS = Limits(seconds=20.0, cpu_seconds=20, memory_bytes=4 << 30, output_bytes=1 << 24)
+_NO_ANSWER = "no complete answer came back from the CUDA C++ compiler"
 _KEPT = 64  # compiled programs kept in memory
 
 # --- what the text may not hold ------------------------------------------------------------------------------------
@@ -154,25 +155,29 @@ def compile_untrusted(
         CompileError: it does not compile; or takes more than `LIMITS`; or the compiler crashed on it.
         UnsupportedFeature: NVRTC is not installed, or an option that it does not know.
     """
-    return _compile(code, tuple(options), os.path.basename(name), tuple(name_expressions), architecture)
+    made = _compile(code, tuple(options), os.path.basename(name), tuple(name_expressions), architecture)
+    if isinstance(made, GpukitError):
+        raise made.with_traceback(None)
+    return made
 
 
 @functools.lru_cache(_KEPT)
 def _compile(
     code: str, options: tuple[str, ...], name: str, expressions: tuple[str, ...], architecture: str
-) -> CudaPtx:
+) -> CudaPtx | GpukitError:
+    """What came of it; errors are kept too, so that a program without end is waited for once."""
     message = data.pack((code, options, name, expressions, architecture))
     outcome = run([_CHILD], input=message, limits=LIMITS, readable=_compilers_files(), site=True)
     answer = _answer(outcome)
     if answer is None:
-        raise CompileError(_why(outcome), file=name)
+        return CompileError(_why(outcome), file=name)
     if answer["kind"] == "ptx":
         return _ptx(answer, code, name)
     if answer["kind"] == "unsupported":
-        raise UnsupportedFeature(answer["message"])
+        return UnsupportedFeature(answer["message"])
     error = CompileError(answer["message"], file=answer["file"], line=answer["line"])
     error.log = answer["log"]
-    raise error
+    return error
 
 
 def _compilers_files() -> list[Path]:
@@ -203,7 +208,7 @@ def _answer(outcome: Outcome) -> dict[str, Any] | None:
     return answer if all(isinstance(answer[field], kind) for field, kind in fields.items()) else None
 
 
-def _ptx(answer: Mapping[str, Any], code: str, name: str) -> CudaPtx:
+def _ptx(answer: Mapping[str, Any], code: str, name: str) -> CudaPtx | CompileError:
     try:
         return CudaPtx(
             text=answer["text"],
@@ -218,7 +223,7 @@ def _ptx(answer: Mapping[str, Any], code: str, name: str) -> CudaPtx:
             machine_code=answer["machine_code"],
         )
     except (TypeError, ValueError):
-        raise CompileError("no complete answer came back from the CUDA C++ compiler", file=name) from None
+        return CompileError(_NO_ANSWER, file=name)
 
 
 def _why(outcome: Outcome) -> str:
@@ -232,4 +237,4 @@ def _why(outcome: Outcome) -> str:
             return f"{compiler} makes more than {LIMITS.output_bytes >> 20} MiB of this: unroll less"
         case "killed":
             return f"{compiler} crashed on this: look for code that is nested very deep or grows without end"
-    return "no complete answer came back from the CUDA C++ compiler"
+    return _NO_ANSWER

@@ -42,14 +42,14 @@ def call(
 
     Args:
         source: the text; read it with `reading.read_source`, and check it with `policy.refusals` first.
-        file: what the text is called in sentences.
+        file: what the text is called in sentences, by the last part of its name.
         calls: the arguments of each call: numbers, strings, bytes, lists, tuples, None, NumPy arrays.
         names: all functions of host code; they may call one another.
         limits: of all calls together.
 
     Returns one Result a call. Raises data.FormatError for arguments of other types.
     """
-    limits = limits or Limits()
+    limits, file = limits or Limits(), os.path.basename(file)
     packed = [data.pack(tuple(arguments)) for arguments in calls]
     try:
         imports, tree = host_code.parts(source, names)
@@ -59,7 +59,7 @@ def call(
         return [Result(error=f"{file} has no function `{function}` without a decorator")] * len(calls)
     needs_numpy = any(module == "numpy" for _, module, _ in imports) or _has_numpy(calls)
     nonce = os.urandom(_NONCE_BYTES)
-    message = (nonce, source, os.path.basename(file), function, list(names), packed)
+    message = (nonce, source, file, function, list(names), packed)
     input = data.pack(message, most=1 << 26)
     outcome = run([_CHILD, *(["numpy"] if needs_numpy else [])], input=input, limits=limits)
     results = _results(outcome.output, nonce, len(calls))

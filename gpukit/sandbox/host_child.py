@@ -5,6 +5,7 @@ A record is the nonce, the letter v (value) or e (error), the length (u32) and t
 
 import builtins
 import sys
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,9 +18,10 @@ _MOST_OF_A_SENTENCE = 300
 def prepare(arguments: Sequence[str]) -> None:
     if "numpy" in arguments:
         import numpy
-        import numpy.ma  # which np.median and np.percentile import when they are first called: too late then
+        import numpy.ma  # median and its like import it when they are called, which is too late
 
-        numpy.seterr(all="ignore")  # what a warning would say goes nowhere
+        numpy.seterr(all="ignore")
+    warnings.simplefilter("ignore")  # what a warning would say goes nowhere
 
 
 def main(arguments: Sequence[str]) -> None:

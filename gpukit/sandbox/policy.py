@@ -68,9 +68,15 @@ def refusals(source: str, host: Sequence[str] = ()) -> list[Refusal]:
 
     `host`: names of the functions without decorator that the lab asks for.
     """
-    found = _as_text(source)
-    if found:
-        return found
+    odd = oddity(source)
+    if odd is not None:
+        return [Refusal(*odd)]
+    unreadable: list[Refusal] = []
+    try:
+        if found := list(_tokens(source)):
+            return found
+    except (tokenize.TokenError, SyntaxError) as error:
+        unreadable = [Refusal(1, f"this is not valid Python: {error.args[0]}")]  # the parser says it better, and where
     try:
         tree = ast.parse(source)
     except SyntaxError as error:
@@ -79,34 +85,10 @@ def refusals(source: str, host: Sequence[str] = ()) -> list[Refusal]:
         return [Refusal(1, f"this cannot be read as Python: {error}")]
     if deep := _too_deep(tree):
         return [deep]
-    return sorted(set(_File(tree, tuple(host)).read()))
+    return unreadable or sorted(set(_File(tree, tuple(host)).read()))
 
 
 # --- as text -------------------------------------------------------------------------------------------------------
-
-
-def _as_text(source: str) -> list[Refusal]:
-    odd = oddity(source)
-    if odd is not None:
-        return [Refusal(*odd)]
-    try:
-        return list(_tokens(source))
-    except tokenize.TokenError as error:
-        return [_unfinished(source, error)]
-    except SyntaxError as error:
-        return [Refusal(error.lineno or 1, f"this is not valid Python: {error.msg}")]
-
-
-def _unfinished(source: str, error: tokenize.TokenError) -> Refusal:
-    """The text ends inside a bracket or a string: the parser knows where that begins."""
-    try:
-        ast.parse(source)
-    except SyntaxError as better:
-        return Refusal(better.lineno or 1, f"this is not valid Python: {better.msg}")
-    except (ValueError, RecursionError, MemoryError):
-        pass
-    line = error.args[1][0] if len(error.args) > 1 else 1
-    return Refusal(line, f"this is not valid Python: {error.args[0]}")
 
 
 def _tokens(source: str) -> Iterator[Refusal]:
@@ -114,7 +96,8 @@ def _tokens(source: str) -> Iterator[Refusal]:
     brackets = indent = length = 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
         line = token.start[0]
-        length = 0 if token.type == tokenize.NEWLINE else length + 1
+        if token.type not in (tokenize.NL, tokenize.COMMENT):
+            length = 0 if token.type == tokenize.NEWLINE else length + 1
         if token.type == tokenize.OP:
             brackets += (token.string in "([{") - (token.string in ")]}")
         elif token.type in (tokenize.INDENT, tokenize.DEDENT):
