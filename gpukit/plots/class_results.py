@@ -51,8 +51,8 @@ def figure_of(tasks: Sequence[Row], costs: Sequence[Row] = (), *, title: str = "
         raise GpukitError("the figure of a class needs at least one graded submission")
     if any(ratio < 0 for row in counters for ratio in row["ratios"]):
         raise GpukitError("the figure of a class needs ratios that are 0 or more")
-    dearest = sorted(counters, key=lambda row: row["kept"] - len(row["ratios"]))[:MAX_COSTS]
-    shown = [row for row in counters if row in dearest]
+    dearest = sorted(range(len(counters)), key=lambda i: counters[i]["kept"] - len(counters[i]["ratios"]))[:MAX_COSTS]
+    shown = [counters[i] for i in sorted(dearest)]
     left = len(counters) - len(shown)
     heights = [0.5 * len(rows) + 0.8, 0.62 * len(shown) + 0.9]
     sheet, axes = style.figure(
