@@ -16,7 +16,7 @@ from gpukit import cuda, plots
 from gpukit.errors import GpukitError
 from gpukit.gpus import find_gpu
 from gpukit.kernels import barriers, coalescing, divergence, reduction
-from gpukit.plots import activity, bank_map, grid_sweep, roofs, sector_map, speed_up, style, waterfall
+from gpukit.plots import activity, bank_map, class_results, grid_sweep, roofs, sector_map, speed_up, style, waterfall
 
 # Made up, in the range of an H200.
 RUNGS = [
@@ -87,6 +87,20 @@ def traces():
     return {name: trace.to_dict() for name, trace in made.items()}
 
 
+TASKS = [
+    {"name": f"5.{number} fold the upper half onto the lower half", "passed": p, "failed": f, "not_started": n}
+    for number, (p, f, n) in enumerate([(30, 0, 0), (18, 9, 3), (12, 10, 8), (1, 14, 15)], 1)
+]
+COSTS = [
+    {"name": f"5.{number} global load sectors", "ratios": ratios, "allowed": allowed, "kept": kept}
+    for number, ratios, allowed, kept in (
+        (2, (0.5, 1, 1, 1, 1.4, 2, 4), 1.0, 4),
+        (3, (1, 1, 1, 1, 300), 1.5, 4),
+        (4, (0, 0.01, 1, 2), 1.0, 3),
+    )
+]
+
+
 FIGURES = {
     "ladder": lambda t: waterfall.figure_of(
         LADDER, ceilings=CEILINGS, device="NVIDIA H200", date="2026-07-01", n=1 << 29
@@ -106,6 +120,9 @@ FIGURES = {
     "sectors, stride 33": lambda t: sector_map.figure_of(t["stride 33"], array="x"),
     "sectors of a gather": lambda t: sector_map.figure_of(t["gather"], array="x"),
     "banks": lambda t: bank_map.figure_of(t["banks 32"]),
+    "class": lambda t: class_results.figure_of(TASKS, COSTS),
+    "class of many counters": lambda t: class_results.figure_of(TASKS, 5 * COSTS),
+    "class without costs": lambda t: class_results.figure_of(TASKS[:2]),
     "banks without conflict": lambda t: bank_map.figure_of(t["block_sum"]),
 }
 
@@ -476,6 +493,7 @@ def draw_all(traces, folder: Path, suffix: str):
     plots.lanes([traces["naive"], traces["sequential"]], folder / f"lanes{suffix}", only="+=")
     plots.sectors(traces["naive"], folder / f"sectors{suffix}")
     plots.banks(traces["banks 4"], folder / f"banks{suffix}")
+    plots.grades(TASKS, COSTS, folder / f"grades{suffix}")
 
 
 @pytest.mark.parametrize(("suffix", "begins"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])
@@ -490,6 +508,29 @@ def test_every_figure_is_written_and_the_same_data_give_the_same_file(traces, tm
         content = (folders[0] / name).read_bytes()
         assert content.startswith(begins) and len(content) > 10_000
         assert content == (folders[1] / name).read_bytes()
+
+
+def test_the_figure_of_a_class_shows_its_counts_and_where_the_limit_is_missed():
+    figure = class_results.figure_of(TASKS, COSTS)
+    tasks, costs = figure.axes
+    assert title_of(figure) == (
+        "Task 5.4 fold the upper half onto the lower half is the hardest: 1 of 30 graded submissions passed it"
+    )
+    widths = [bar.get_width() for bar in tasks.patches]
+    assert widths == [30, 18, 9, 3, 12, 10, 8, 1, 14, 15]
+    found = {
+        (round(bar.get_x() + bar.get_width() / 2), to_hex(bar.get_facecolor()))
+        for bar in costs.patches
+        if bar.get_y() < 1  # of the first counter
+    }
+    blue, amber = style.BLUE.lower(), style.AMBER.lower()
+    assert found == {(-2, blue), (0, blue), (1, amber), (2, amber), (4, amber)}
+    assert [label.get_text() for label in costs.get_xticklabels()][::4] == ["≤ 1/8", "2", "≥ 32"]
+    assert "4 of 7" in told(figure)
+    everybody = class_results.figure_of(TASKS[:1])
+    assert title_of(everybody) == "All 30 graded submissions passed every task"
+    many = class_results.figure_of(TASKS, 5 * COSTS)
+    assert "Of 15 counters the 8 least kept are shown." in told(many)
 
 
 def test_a_trace_itself_can_be_drawn(tmp_path):
@@ -524,6 +565,13 @@ def test_paths_that_cannot_be_written_are_one_sentence(tmp_path):
         (lambda: roofs.figure_of([], H200), "at least one row"),
         (lambda: grid_sweep.figure_of([{"blocks": 1}], sms=132), "has no bandwidth_gb_s"),
         (lambda: grid_sweep.figure_of(SWEEP, sms=0), "more than 0"),
+        (lambda: class_results.figure_of([]), "at least one row"),
+        (
+            lambda: class_results.figure_of([{"name": "1", "passed": 0, "failed": 0, "not_started": 0}]),
+            "at least one graded",
+        ),
+        (lambda: class_results.figure_of(TASKS, [{"name": "x", "ratios": [1]}]), "has no allowed, kept"),
+        (lambda: class_results.figure_of(TASKS, [{**COSTS[0], "ratios": [-1]}]), "0 or more"),
     ],
 )
 def test_wrong_data_are_one_sentence(draw, sentence):

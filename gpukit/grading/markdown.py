@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from gpukit.grading.wording import visible
 
-_SPECIAL = re.compile(r"([\\`*_\[\]|~$])")
+_SPECIAL = re.compile(r"([\\`*_\[\]~$])")
 _LINK = re.compile(r"(?<=\w):(?=//)|\b(?<=www)\.")
 _OPENING = re.compile(r"^(\d+)([.)])(?=\s|$)|^([#+=-])")
 
@@ -16,7 +16,7 @@ def text(value: str) -> str:
     """Text in a line of prose or a cell of a table: no mark-up, no HTML, no link, one line."""
     flat = " ".join(visible(value).split())
     escaped = _SPECIAL.sub(r"\\\1", flat)
-    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;")):
+    for character, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("@", "&#64;"), ("|", "&#124;")):
         escaped = escaped.replace(character, entity)
     # Bare addresses become links on some sites; "1." or "-" at the beginning would make a list.
     escaped = _LINK.sub(lambda found: f"\\{found[0]}", escaped)
@@ -29,6 +29,11 @@ def code(value: str) -> str:
     fence = "`" * (_longest_run(flat) + 1)
     pad = " " if "`" in flat else ""
     return f"{fence}{pad}{flat}{pad}{fence}"
+
+
+def cell(value: str) -> str:
+    """A piece of code in a cell of a table, as plain text where a "|" in it would end the cell."""
+    return text(value) if "|" in value else code(value)
 
 
 def block(value: str, language: str = "text") -> str:

@@ -51,10 +51,10 @@ def figure_of(tasks: Sequence[Row], costs: Sequence[Row] = (), *, title: str = "
         raise GpukitError("the figure of a class needs at least one graded submission")
     if any(ratio < 0 for row in counters for ratio in row["ratios"]):
         raise GpukitError("the figure of a class needs ratios that are 0 or more")
-    dearest = sorted(counters, key=lambda row: row["kept"] - len(row["ratios"]))[:MAX_COSTS]
-    shown = [row for row in counters if row in dearest]
+    dearest = sorted(range(len(counters)), key=lambda i: counters[i]["kept"] - len(counters[i]["ratios"]))[:MAX_COSTS]
+    shown = [counters[i] for i in sorted(dearest)]
     left = len(counters) - len(shown)
-    heights = [0.5 * len(rows) + 0.55, 0.62 * len(shown) + 0.9]
+    heights = [0.5 * len(rows) + 0.8, 0.62 * len(shown) + 0.9]
     sheet, axes = style.figure(
         title or _title(rows),
         rows=2 if shown else 1,
@@ -103,6 +103,7 @@ def _tasks(axis: Axes, rows: Sequence[Row]) -> None:
     axis.set_xlim(0, total)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
+    style.label(axis, "graded submissions")
     handles = [
         Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=name)
         for key, colour, hatch, _, name in PARTS

@@ -1,7 +1,8 @@
 """The table of `otter grade`, final_grades.csv: for scripts that read otter-grader's.
 
 Columns and order are those of otter-grader 7: the file, a column per question (here: task), total_points_earned,
-percent_correct (a share from 0 to 1), grading_status; the first row, "points-per-question", has the most points.
+percent_correct (a share from 0 to 1, in 4 digits), grading_status; the first row, "points-per-question", has the most
+points.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ def export(records: Sequence[Record]) -> bytes:
                 wording.visible(record.submission.file or record.student),
                 *(wording.points(got.get(task, 0)) for task in tasks),
                 wording.points(record.score),
-                f"{share:.10g}",
+                f"{round(share, 4):g}",
                 wording.visible(record.verdict) or "Completed",
             ]
         )

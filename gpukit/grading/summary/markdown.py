@@ -49,10 +49,10 @@ def to_markdown(summary: Summary, figure: str = "") -> str:
     if summary.hazards:
         hazard_rows = [
             [
-                markdown.code(rate.kind),
+                markdown.cell(rate.kind),
                 rate.severity,
                 ", ".join(map(markdown.text, rate.tasks)),
-                markdown.code(rate.code).replace("|", "\\|") if rate.code else "",
+                markdown.cell(rate.code) if rate.code else "",
                 share(rate.students, summary.graded),
             ]
             for rate in summary.hazards

@@ -98,8 +98,11 @@ class _Renamed(ast.NodeTransformer):
 def _cpp_shape(source: str) -> str:
     numbers: dict[str, str] = {}
     words = []
+    before = ""
     for token in tokens(source):
-        renamed = token.kind == WORD and token.text not in _CPP_KEPT and token.text not in _KEPT
+        member = before in (".", "->")  # threadIdx.x
+        renamed = token.kind == WORD and not member and token.text not in _CPP_KEPT and token.text not in _KEPT
+        before = token.text
         words.append(numbers.setdefault(token.text, f"name{len(numbers)}") if renamed else token.text)
     return " ".join(words)
 
