@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 from lab_fixtures import write_lab, write_labs
@@ -67,11 +68,11 @@ def test_a_run_gives_every_verdict_those_of_the_task_first(lab):
         "test_1_3_blocks": "not started",
     }
     assert "oob_global_read" in by_test["test_1_2_right"].text
-    assert "student.py:6: task 1.1 is not started" in by_test["test_1_1_warps"].text
+    assert "student.py:5: task 1.1 is not started" in by_test["test_1_1_warps"].text
 
 
 def test_a_file_that_does_not_parse_fails_every_test_with_its_line(lab):
-    student(lab).write_text("from gpukit import cuda\n\n@cuda.jit\ndef clip(x, y, low, hi")
+    student(lab).write_text("from gpukit import cuda\n\n@cuda.jit\ndef clip x, y")
     found = runs.results(lab)
     assert {verdict.status for verdict in found} == {"failed"}
     assert all("student.py:4: this is not valid Python" in verdict.text for verdict in found)
@@ -129,7 +130,7 @@ def solved(lab: Lab) -> str:
 class FakeRun:
     """A run whose verdicts the test gives."""
 
-    made: list = []
+    made: ClassVar[list] = []
 
     def __init__(self, lab, language, machine, first):
         self.first, self.language = first, language
@@ -363,7 +364,7 @@ def test_without_a_terminal_a_lab_is_followed_to_its_end(lab, piped):
     watch = piped()
     watch.until("task 1.1 is not started")
     edit(lab, WARPS_HOLE, "WARPS = 9")
-    assert "another number was counted than predicted" in watch.until("test_1_1_warps failed\n") + watch.until("again")
+    assert "another number was counted than predicted" in watch.until("again")
     edit(lab, "WARPS = 9", "WARPS = 8")
     assert "[#..] 1 of 5 points" in watch.until("task 1.1 passes")
     # An editor that writes another file and renames it.
@@ -437,7 +438,6 @@ class TestTerminal:
         terminal.expect("the tests run")
         terminal.expect("q quit")
         terminal.send("q")
-        terminal.expect_exact_end = None
         terminal.wait()
         assert terminal.exitstatus == 0
 
@@ -559,7 +559,6 @@ def worked_on(request, here):
         as_given_to_students(here)
     edit(here, WARPS_HOLE, "WARPS = 8")
     edit(here, HOLE, NO_GUARD)
-    here.given = given
     return Lab(here.path), given
 
 
