@@ -72,7 +72,8 @@ class Answer:
         if value is ...:
             raise GpukitError(f"`{name}` is not answered: write a number in place of ...", file=self.file)
         if not isinstance(value, bool | int | float | str | tuple):
-            raise GpukitError(f"`{name}` must be a number that is written down; it is {value_text(value)}", file=self.file)
+            what = f"`{name}` must be a number that is written down; it is {value_text(value)}"
+            raise GpukitError(what, file=self.file)
         return value
 
     def _python_constant(self, name: str) -> Any:
