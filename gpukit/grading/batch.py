@@ -26,6 +26,9 @@ from gpukit.labs.errors import LabError
 from gpukit.labs.folders import Lab
 
 SECONDS = 120.0  # of one submission; right ones need a few
+# Of a wave, before a kernel is said not to end: many times what the slowest right answer to a lab takes, and few enough
+# for all kernels of a lab to run into it within SECONDS.
+MOST_STEPS = 1 << 18
 RECORDS, STATE = "records", "batch.json"
 Progress = Callable[[str, int, int], None]
 
@@ -184,6 +187,7 @@ def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in kept if name in os.environ} | {
         "PYTHONHASHSEED": "0",
         "LC_ALL": "C.UTF-8",
+        "GPUKIT_MAX_STEPS": str(MOST_STEPS),
     }
 
 

@@ -20,6 +20,7 @@ from gpukit.labs.errors import AnswerRefused, LabError, NoKernel
 from gpukit.labs.folders import Lab
 from gpukit.labs.holes import Hole, cpp_functions, holes
 from gpukit.labs.regions import CPP, PYTHON, SUFFIXES
+from gpukit.labs.wording import value_text
 from gpukit.registry import nearest
 from gpukit.report.layout import near_path
 from gpukit.sandbox import cpp, policy
@@ -71,7 +72,8 @@ class Answer:
         if value is ...:
             raise GpukitError(f"`{name}` is not answered: write a number in place of ...", file=self.file)
         if not isinstance(value, bool | int | float | str | tuple):
-            raise GpukitError(f"`{name}` must be a number that is written down; it is {value!r}", file=self.file)
+            what = f"`{name}` must be a number that is written down; it is {value_text(value)}"
+            raise GpukitError(what, file=self.file)
         return value
 
     def _python_constant(self, name: str) -> Any:

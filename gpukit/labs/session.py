@@ -229,7 +229,7 @@ class Session:
             self._fail(
                 Finding(
                     "another number was counted than predicted",
-                    call=f"{name} = {value!r}",
+                    call=f"{name} = {value_text(value)}",
                     about=about,
                     line=self._line_of(name),
                     file=self._answer.file,

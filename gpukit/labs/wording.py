@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 
 LONGEST = 120
+LONGEST_NUMBER = 400  # bits
+MOST_PARTS, DEEPEST = 8, 3  # of a list that is shown
 
 
 def call_text(name: str, grid: Any, block: Any, args: Mapping[str, Any], extra: tuple = ()) -> str:
@@ -36,8 +38,24 @@ def value_text(value: Any) -> str:
     if isinstance(value, np.ndarray):
         shown = np.array2string(value, threshold=8, edgeitems=3, separator=", ")
         return " ".join(f"{value.dtype}[{', '.join(map(str, value.shape))}] {shown}".split())[:LONGEST]
-    text = repr(value)
+    text = _repr(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def _repr(value: Any, depth: int = 0) -> str:
+    """`repr`, for values that somebody made to be endless when they are written: numbers of more digits than Python
+    prints, pairs of pairs of pairs."""
+    if isinstance(value, int) and value.bit_length() > LONGEST_NUMBER:
+        return f"a number of {value.bit_length():,} bits"
+    if isinstance(value, str | bytes):
+        return repr(value[: LONGEST + 1])
+    if not isinstance(value, tuple | list):
+        return repr(value)
+    parts = ["..."] if depth >= DEEPEST else [_repr(item, depth + 1) for item in value[:MOST_PARTS]]
+    if len(value) > MOST_PARTS and depth < DEEPEST:
+        parts.append("...")
+    inside = ", ".join(parts)
+    return f"[{inside}]" if isinstance(value, list) else f"({inside},)" if len(value) == 1 else f"({inside})"
 
 
 def profile_command(file: str, kernel: str, grid: Any, block: Any, args: Mapping[str, Any], extra: tuple = ()) -> str:

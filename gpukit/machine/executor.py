@@ -59,6 +59,9 @@ TRACKED_STEPS = 8
 # Every so many steps the machine looks whether a loop only polls memory for other lanes, or cannot end at all.
 LOOK_STEPS = 64
 MAX_CALL_DEPTH = 512
+# Characters that a kernel may print: a GPU, too, keeps about a megabyte of a launch's text.
+MAX_OUTPUT = 1 << 20
+CUT = "\n... the rest of what the kernel prints is left out\n"
 
 if sys.platform == "linux":
     # glibc hands every freed block of more than 128 KiB back to the system, and each vector of a wave is one: half of a
@@ -92,7 +95,7 @@ def run(
         launch: program, shape and memory; global allocations are modified in place.
         hazards: whether to look for races and other hazards (slower).
         progress: called with (blocks done, blocks in all) after each wave, and now and then in a long one.
-        output: receives each piece of text that the kernel prints, in lane order.
+        output: receives each piece of text that the kernel prints, in lane order; MAX_OUTPUT characters at most.
         max_steps: bound on the work of one wave (default MAX_STEPS, or the environment's GPUKIT_MAX_STEPS).
         wave_run: makes what runs a wave, called as `WaveRun` is (default: `WaveRun`).
 
@@ -108,10 +111,19 @@ def run(
     limit = max_steps or _step_limit()
     make = WaveRun if wave_run is None else wave_run
 
-    def collect(text: str) -> None:
-        result.output.append(text)
+    room = MAX_OUTPUT
+
+    def collect(text: str) -> bool:
+        """Whether there is room for more."""
+        nonlocal room
+        if room < 0 or not text:
+            return room >= 0
+        room -= len(text)
+        kept = text if room >= 0 else CUT
+        result.output.append(kept)
         if output is not None:
-            output(text)
+            output(kept)
+        return room >= 0
 
     with np.errstate(all="ignore"):
         for first, n_blocks in _waves(launch, compiled, geometry):
@@ -172,7 +184,7 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         wave: Wave,
         counts: Counts,
         tracker: HazardTracker | None,
-        output: Callable[[str], None],
+        output: Callable[[str], bool],
         max_steps: int,
         pulse: Callable[[], None] | None = None,
     ):

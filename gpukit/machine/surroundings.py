@@ -22,7 +22,7 @@ class Surroundings:
     launch: Launch
     effects: int
 
-    def __init__(self, output: Callable[[str], None]):
+    def __init__(self, output: Callable[[str], bool]):
         self.output = output
         self.clock = 0
         self._special: dict[tuple[str, int], Any] = {}
@@ -76,15 +76,19 @@ class Surroundings:
         return per_lane(self.L, active_bits(self.L))
 
     def print(self, op: Print, parts: tuple) -> None:
-        """One line of text per lane, in lane order."""
+        """One line of text per lane, in lane order, as long as there is room for it."""
         self.effects += 1
+        if not self.output(""):
+            return
         columns = [p if isinstance(p, str) else np.broadcast_to(np.asarray(p), (self.L.n,)).tolist() for p in parts]
         for i in range(self.L.n):
             values = [c if isinstance(c, str) else c[i] for c in columns]
             if op.format is not None:
-                self.output(op.format % tuple(values))
+                text = op.format % tuple(values)
             else:
-                self.output(op.sep.join(_shown(v) for v in values) + op.end)
+                text = op.sep.join(_shown(v) for v in values) + op.end
+            if not self.output(text):
+                return
 
     def raised(self, op: Raise) -> None:
         """An assert or raise fired in the current lanes: stop the launch."""

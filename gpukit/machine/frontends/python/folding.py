@@ -149,9 +149,9 @@ class _Folder:
             case ast.Attribute():
                 return self._attribute(self.value(node.value), node.attr)
             case ast.Tuple():
-                return tuple(self.number(item) for item in self._items(node.elts))
+                return _of_bounded_size(tuple(self.number(item) for item in self._items(node.elts)))
             case ast.List():
-                return [self.number(item) for item in self._items(node.elts)]
+                return _of_bounded_size([self.number(item) for item in self._items(node.elts)])
             case ast.Dict():
                 return {self.number(k): self.number(v) for k, v in zip(node.keys, node.values, strict=True) if k}
             case ast.UnaryOp():
@@ -197,11 +197,13 @@ class _Folder:
             for sequence, times in ((a, b), (b, a)):
                 if isinstance(sequence, str | tuple | list) and isinstance(times, int):
                     _bounded(len(sequence) * times)
+        if isinstance(op, ast.Add) and isinstance(a, str | tuple | list) and isinstance(b, str | tuple | list):
+            _bounded(len(a) + len(b))
         if isinstance(op, ast.Mod) and isinstance(a, str):
             raise NotConstant("a formatted string")
         if isinstance(a, np.ndarray) or isinstance(b, np.ndarray):
             _bounded(math.prod(np.broadcast_shapes(np.shape(a), np.shape(b))))
-        result = _BINARY[type(op)](a, b)
+        result = _of_bounded_size(_BINARY[type(op)](a, b))
         if isinstance(result, int) and result.bit_length() > MAX_BITS:
             raise NotConstant("a number too large to compute")
         return result
@@ -348,6 +350,13 @@ _ARRAYS = ("array", "asarray", "arange", "zeros", "ones", "full", "linspace", "e
 def _bounded(count: object) -> None:
     if not isinstance(count, int | np.integer) or count > MAX_ELEMENTS:
         raise NotConstant("an array or tuple too large to be made without running the file")
+
+
+def _of_bounded_size(value: Any) -> Any:
+    """The value; NotConstant if it is a tuple or list of more than MAX_ELEMENTS parts, those of its parts included."""
+    if isinstance(value, tuple | list):
+        _count(value)
+    return value
 
 
 def _make_array(kind: str, args: list[Any], keywords: dict[str, Any]) -> np.ndarray:

@@ -25,6 +25,7 @@ from gpukit.machine.frontends.python.operations import Evaluator
 from gpukit.machine.frontends.python.source import Source, from_function
 from gpukit.machine.frontends.python.types import can_cast
 from gpukit.machine.frontends.python.values import (
+    MAX_PARTS,
     FunctionValue,
     NoneValue,
     Scalar,
@@ -281,6 +282,8 @@ class Compiler:
                     if value is None:
                         done[position] = -1
                         continue
+                    if isinstance(value, Tuple) and value.is_too_large:
+                        ev.fail(f"a tuple of more than {MAX_PARTS:,} values: use an array")
                     value = arrays.christen(value, body.names[instruction.result], self.memory)
                     if value.leaves:
                         value = anonymous(value)

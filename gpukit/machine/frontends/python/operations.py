@@ -32,6 +32,7 @@ from gpukit.machine.frontends.python.source import DeviceArray, Source, material
 from gpukit.machine.frontends.python.symbols import Name, Unknown
 from gpukit.machine.frontends.python.values import (
     BOOL,
+    MAX_PARTS,
     Array,
     ConstantArray,
     DtypeValue,
@@ -215,6 +216,8 @@ class Evaluator:
         if isinstance(a, Tuple) and isinstance(b, Tuple) and symbol == "+":
             return Tuple(a.items + b.items)
         if isinstance(a, Tuple) and isinstance(b, Scalar) and symbol == "*" and b.constant is not None:
+            if len(a.items) * int(b.constant) > MAX_PARTS:
+                self.fail(f"a tuple of more than {MAX_PARTS:,} values: use an array")
             return Tuple(a.items * int(b.constant))
         if symbol == "@":
             self.refuse("`@` is not available in a kernel: write the loop over the inner dimension")

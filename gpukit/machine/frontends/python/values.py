@@ -139,6 +139,9 @@ class ExceptionValue(Value):
         return self.kind.__name__
 
 
+MAX_PARTS = 1 << 16  # of a tuple, with those of the tuples in it
+
+
 @dataclass(frozen=True, slots=True)
 class Tuple(Value):
     """`names` are the fields of a named tuple; `kind` its class name."""
@@ -160,6 +163,19 @@ class Tuple(Value):
 
     def describe(self) -> str:
         return f"{self.kind}({', '.join(item.describe() for item in self.items)})"
+
+    @property
+    def is_too_large(self) -> bool:
+        """Whether it has more than MAX_PARTS parts: a pair of pairs, 60 times over, is written in 60 lines."""
+        waiting: list[Value] = [self]
+        seen = 0
+        while waiting:
+            items = getattr(waiting.pop(), "items", ())
+            seen += len(items)
+            if seen > MAX_PARTS:
+                return True
+            waiting += [item for item in items if isinstance(item, Tuple)]
+        return False
 
 
 @dataclass(frozen=True, slots=True)

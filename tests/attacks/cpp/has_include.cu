@@ -1,0 +1,11 @@
+/*
+Ask the compiler which files are there.
+
+Deserves: refused
+Named: __has_include
+*/
+#if __has_include("/root/.ssh/id_rsa")
+constexpr int STEPS = 8;
+#else
+constexpr int STEPS = 9;
+#endif

@@ -1,0 +1,7 @@
+/*
+A C++20 module.
+
+Deserves: refused
+Named: import
+*/
+import "/etc/passwd";

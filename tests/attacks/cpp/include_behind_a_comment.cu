@@ -1,0 +1,11 @@
+/*
+A comment that ends where a reader of lines does not see it.
+
+Deserves: refused
+Named: include
+*/
+// a comment that goes on in the next line \
+#include "not this"
+/* a comment *\
+/
+#include "/etc/passwd"

@@ -1,0 +1,9 @@
+/*
+A raw string with a quote in it, so that a reader who does not know raw strings takes the directive for text.
+
+Deserves: refused
+Named: include
+*/
+__device__ const char text[] = R"x(" /* )x";
+#include "/etc/passwd"
+__device__ const char more[] = R"x( */ ")x";

@@ -1,0 +1,7 @@
+/*
+# in its other spelling.
+
+Deserves: refused
+Named: include
+*/
+%:include "/etc/passwd"

@@ -1,0 +1,7 @@
+/*
+A file of the system, whose text the compiler would show in its errors.
+
+Deserves: refused
+Named: #include
+*/
+#include "/etc/passwd"

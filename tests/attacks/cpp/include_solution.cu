@@ -1,0 +1,7 @@
+/*
+The instructor's kernels.
+
+Deserves: refused
+Named: #include
+*/
+#include "solution.cu"

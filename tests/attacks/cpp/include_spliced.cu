@@ -1,0 +1,9 @@
+/*
+A directive over two lines, and one behind a comment.
+
+Deserves: refused
+Named: include
+*/
+#inc\
+lude "/etc/passwd"
+/* here */ # /* and here */ include "/etc/shadow"

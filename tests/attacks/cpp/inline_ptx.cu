@@ -1,0 +1,9 @@
+/*
+Instructions that the machine does not see as C++.
+
+Deserves: refused
+Named: asm
+*/
+extern "C" __global__ void dot(const float* a, const float* b, float* partial, int n) {
+    asm volatile("trap;");
+}

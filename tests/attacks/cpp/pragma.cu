@@ -1,0 +1,8 @@
+/*
+Pragmas may name libraries and files.
+
+Deserves: refused
+Named: pragma
+*/
+#pragma include_alias("a.h", "/etc/passwd")
+_Pragma("GCC dependency \"/etc/passwd\"")

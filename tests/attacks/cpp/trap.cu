@@ -1,0 +1,7 @@
+/*
+Stop the machine.
+
+Deserves: 0 points
+Named: trap
+*/
+extern "C" __global__ void dot(const float* a, const float* b, float* partial, int n) { __trap(); }

@@ -1,0 +1,9 @@
+"""Work in a default value, which runs when the function is made.
+
+Deserves: refused
+Named: default
+"""
+
+
+def blocks_for(n, threads, made=sum(range(10**12))):
+    return made

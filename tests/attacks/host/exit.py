@@ -1,0 +1,11 @@
+"""Leave the child at once, with status 0.
+
+Deserves: refused
+Named: import
+"""
+
+
+def blocks_for(n, threads):
+    import os
+
+    os._exit(0)

@@ -1,0 +1,11 @@
+"""All memory there is.
+
+Deserves: 0 points
+Named: memory
+"""
+
+
+def blocks_for_image(rows, columns):
+    kept = []
+    while True:
+        kept.append(bytes(1 << 24))

@@ -1,0 +1,11 @@
+"""All memory there is, in one array.
+
+Deserves: 0 points
+Named: memory
+"""
+
+import numpy as np
+
+
+def blocks_for_image(rows, columns):
+    return np.ones(1 << 45)

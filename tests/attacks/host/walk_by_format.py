@@ -1,0 +1,9 @@
+"""The same walk by a format text.
+
+Deserves: refused
+Named: format
+"""
+
+
+def blocks_for(n, threads):
+    return len("{0.__globals__}".format(blocks_for))

@@ -1,0 +1,10 @@
+"""Frames through a generator.
+
+Deserves: refused
+Named: gi_frame
+"""
+
+
+def blocks_for(n, threads):
+    made = (i for i in range(n))
+    return len(made.gi_frame.f_back.f_globals)

@@ -1,0 +1,12 @@
+"""A coroutine with a kernel's name.
+
+Deserves: refused
+Named: async
+"""
+
+from numba import cuda
+
+
+@cuda.jit
+async def dot(a, b, partial):
+    pass

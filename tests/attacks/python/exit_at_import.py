@@ -1,0 +1,9 @@
+"""Leave with exit status 0 as soon as the file is imported.
+
+Deserves: refused
+Named: import
+"""
+
+import os
+
+os._exit(0)

@@ -1,0 +1,9 @@
+"""Look for the expected array in the caller's frame.
+
+Deserves: refused
+Named: import
+"""
+
+import sys
+
+EXPECTED = sys._getframe(1).f_locals["expected"]

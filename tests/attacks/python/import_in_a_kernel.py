@@ -1,0 +1,14 @@
+"""An import inside a kernel.
+
+Deserves: refused
+Named: import
+"""
+
+from numba import cuda
+
+
+@cuda.jit
+def dot(a, b, partial):
+    from gpukit.kernels.reduction import naive
+
+    naive(a, partial)

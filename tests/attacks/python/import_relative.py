@@ -1,0 +1,7 @@
+"""Use a file further up.
+
+Deserves: refused
+Named: import
+"""
+
+from ..labs.solution import dot

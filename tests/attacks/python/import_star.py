@@ -1,0 +1,7 @@
+"""Take all names of a module, whatever they are.
+
+Deserves: refused
+Named: *
+"""
+
+from math import *

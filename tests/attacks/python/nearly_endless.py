@@ -1,0 +1,21 @@
+"""A loop with an end, which nobody will see: it gets on all the time. The quiz is answered honestly.
+
+Deserves: 4 points
+Named: step
+"""
+
+from numba import cuda
+
+STEPS = 8
+COMPARISONS = 255
+IDLE_THREADS = 112
+DIVERGENT_BRANCHES = 24
+LOAD_REQUESTS = 55
+
+
+@cuda.jit
+def dot(a, b, partial):
+    total = a[0]
+    for i in range(1 << 60):
+        total += b[i % b.size]
+    partial[cuda.blockIdx.x] = total

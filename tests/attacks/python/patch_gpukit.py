@@ -1,0 +1,9 @@
+"""Replace the machine's entry point by one that reports nothing.
+
+Deserves: refused
+Named: import
+"""
+
+import gpukit
+
+gpukit.profile = lambda *args, **kwargs: None

@@ -1,0 +1,7 @@
+"""A constant that would take all memory to work out.
+
+Deserves: refused
+Named: STEPS
+"""
+
+STEPS = 10**10**10

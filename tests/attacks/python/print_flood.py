@@ -1,0 +1,13 @@
+"""More text than a disk holds.
+
+Deserves: 0 points
+Named: print
+"""
+
+from numba import cuda
+
+
+@cuda.jit
+def dot(a, b, partial):
+    for i in range(10**9):
+        print("flood", i, cuda.threadIdx.x, "................................................................")

@@ -1,0 +1,14 @@
+"""More shared memory than any GPU has.
+
+Deserves: 0 points
+Named: shared
+"""
+
+import numpy as np
+from numba import cuda
+
+
+@cuda.jit
+def dot(a, b, partial):
+    sums = cuda.shared.array(1_000_000_000_000, np.float64)
+    sums[cuda.threadIdx.x] = 0
