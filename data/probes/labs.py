@@ -19,10 +19,23 @@ from gpukit import devices
 from gpukit.labs import answers, find_labs, running
 from gpukit.labs.session import GPU, Session
 from gpukit.provenance import provenance
+from gpukit.timing import Timing
 
 ROOT = Path(__file__).resolve().parents[2] / "labs"
 SEED = 2007
 TIME = "time_"
+
+
+def timed(timing: Timing | None) -> dict[str, Any] | None:
+    """Seconds: the median and the quartiles, of how many repeats."""
+    if timing is None:
+        return None
+    return {
+        "median_s": timing.median,
+        "quartiles_s": timing.quartiles,
+        "repeats": timing.n,
+        "gb_s": timing.bandwidth_gb_s,
+    }
 
 
 def main() -> None:
@@ -51,9 +64,9 @@ def main() -> None:
                             "language": language,
                             "time": found.test,
                             "call": found.call,
-                            "answer_s": found.seconds,
-                            "reference_s": found.reference,
-                            "bytes_moved": found.bytes_moved,
+                            "answer": timed(found.answer),
+                            "reference": timed(found.reference),
+                            "said": str(found),
                         }
                         for found in session.times
                     ]

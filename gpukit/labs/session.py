@@ -197,8 +197,8 @@ class Session:
                 array[...] = start
 
         calls = {name: call_of(answer) for name, answer in files.items()}
-        found = take_turns(calls, restore if starts else None)
-        self.times.append(Times(self._test, run.call, found["answer"], found.get("reference"), bytes_moved))
+        found = take_turns(calls, restore if starts else None, bytes_moved)
+        self.times.append(Times(self._test, run.call, found["answer"], found.get("reference")))
 
     def given(self, kernel: str, grid: Any, block: Any, *args: Any) -> Report:
         """The report of a launch of a kernel of the lab's own given.py, which quiz questions are about."""

@@ -6,42 +6,59 @@ The two take turns, so that whatever else the GPU does falls on both alike.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
+from gpukit.timing import Timing, benchmark, in_units
 
-from gpukit.timing import benchmark, in_units
-
-ROUNDS, REPEATS = 9, 3  # a round has that many repeats of each
+ROUNDS, REPEATS = 15, 5  # a round has that many repeats of each
+# A GPU that had nothing to do raises its clocks within the first tenths of a second.
+WARM_CALLS, WARM_SECONDS = 10_000, 0.3
 
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds of one launch, medians of ROUNDS x REPEATS repeats. `reference` is None where there is no solution."""
+    """One launch, ROUNDS x REPEATS repeats. `reference` is None where there is no solution."""
 
     test: str
     call: str
-    seconds: float
-    reference: float | None = None
-    bytes_moved: int | None = None
+    answer: Timing
+    reference: Timing | None = None
 
     def __str__(self) -> str:
-        text = f"{self.call}: {in_units(self.seconds)}"
-        if self.bytes_moved:
-            text += f", {self.bytes_moved / self.seconds / 1e9:,.0f} GB/s"
+        text = f"{self.call}: {in_units(self.answer.median)}"
+        if self.answer.bandwidth_gb_s:
+            text += f", {self.answer.bandwidth_gb_s:,.0f} GB/s"
         if self.reference:
-            text += f"; the reference {in_units(self.reference)}, {self.seconds / self.reference:.2f} times as long"
+            ratio = self.reference.speedup_over(self.answer)
+            told = f"{ratio:.2f} times as long" if self.answer.differs_from(self.reference) else "no difference"
+            text += f"; the reference {in_units(self.reference.median)}: {told}"
         return text
 
 
-def take_turns(calls: Mapping[str, Callable[[], None]], restore: Callable[[], None] | None) -> dict[str, float]:
-    """The median seconds of each call on the GPU. `restore` is called before every call, and is not timed."""
-    seconds: dict[str, list[float]] = {name: [] for name in calls}
+def take_turns(
+    calls: Mapping[str, Callable[[], None]], restore: Callable[[], None] | None, bytes_moved: int | None
+) -> dict[str, Timing]:
+    """The times of each call on the GPU. `restore` is called before every call, and is not timed."""
+
+    def timed(name: str, repeats: int, warmup: int, max_seconds: float) -> Timing:
+        return benchmark(
+            calls[name],
+            machine="gpu",
+            repeats=repeats,
+            warmup=warmup,
+            max_seconds=max_seconds,
+            restore=restore,
+            bytes_moved=bytes_moved,
+            name=name,
+        )
+
+    for name in calls:
+        timed(name, repeats=1, warmup=WARM_CALLS, max_seconds=WARM_SECONDS)
+    found: dict[str, Timing] = {}
     for turn in range(ROUNDS):
         # The one that begins is another in every round: it finds what the other has left in the caches.
-        order = list(calls) if turn % 2 == 0 else list(calls)[::-1]
-        for name in order:
-            warmup = 2 if turn == 0 else 0
-            timing = benchmark(calls[name], machine="gpu", repeats=REPEATS, warmup=warmup, restore=restore, name=name)
-            seconds[name] += timing.seconds
-    return {name: float(np.median(found)) for name, found in seconds.items()}
+        for name in list(calls) if turn % 2 == 0 else list(calls)[::-1]:
+            made = timed(name, repeats=REPEATS, warmup=0, max_seconds=5.0)
+            before = found[name].seconds if name in found else ()
+            found[name] = replace(made, seconds=(*before, *made.seconds))
+    return found
