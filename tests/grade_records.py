@@ -225,23 +225,29 @@ def not_begun(student: str) -> Record:
     return record(student, [item(test, NOT_STARTED) for test, _, _ in TESTS], skeleton)
 
 
+def all_failed(reason: str) -> list[Item]:
+    """What the grader makes of the tests of a submission that it could not grade."""
+    return [item(test, FAILED, reason) for test, _, _ in TESTS]
+
+
 def refused(student: str) -> Record:
     source = "import os\nos.system('rm -rf /')\n"
     reason = "student.py:1: os is not among the modules that a kernel file may import; remove the line."
-    return record(student, (), source, status=REFUSED, reason=reason)
+    return record(student, all_failed(reason), source, status=REFUSED, reason=reason)
 
 
 def stopped(student: str) -> Record:
-    found = [item(test, FAILED, "the test did not end within 10 s") for test, _, _ in TESTS]
-    return record(student, found, status=STOPPED, reason="The kernel did not end within 10 s; look at its loops.")
+    reason = "The kernel did not end within 10 s; look at its loops."
+    return record(student, all_failed(reason), status=STOPPED, reason=reason)
 
 
 def unreadable(student: str) -> Record:
-    return record(student, (), "", status=UNREADABLE, reason="student.py is not UTF-8 text (byte 0xff at 0).")
+    reason = "student.py is not UTF-8 text (byte 0xff at 0)."
+    return record(student, all_failed(reason), "", status=UNREADABLE, reason=reason)
 
 
 def missing(student: str) -> Record:
-    return record(student, (), status=MISSING, reason="There is no student.py in the folder.")
+    return record(student, status=MISSING, reason="There is no student.py in the folder.")
 
 
 def interrupted(student: str) -> Record:

@@ -306,7 +306,8 @@ def test_junit_says_what_became_of_each_test():
 @pytest.mark.parametrize("make", [refused, stopped, missing, interrupted], ids=lambda make: make.__name__)
 def test_in_junit_a_submission_without_a_grade_is_an_error(make):
     (suite,) = ElementTree.fromstring(junit.export([make("ada")]))
-    assert suite.get("errors") == "1"
+    assert suite.get("errors") == "1" and suite.get("failures") == "0"
+    assert int(suite.get("skipped")) == len(make("ada").items)
     assert suite[0].find("error").get("message") == make("ada").verdict
 
 
@@ -586,9 +587,11 @@ def test_what_is_no_lab_makes_no_autograder(tmp_path):
 
 GRADER = """#!{python}
 import pathlib, sys
-lab, submission, out = sys.argv[4], sys.argv[5], pathlib.Path(sys.argv[7])
-assert sys.argv[1:4] == ["-m", "gpukit", "grade"] and sys.argv[8:] == ["--format", "gradescope"], sys.argv
-assert (pathlib.Path(lab) / "test_lab.py").is_file() and pathlib.Path(submission).is_dir()
+words, out = sys.argv[1:], pathlib.Path(sys.argv[10])
+assert words[:3] == ["-m", "gpukit", "grade"] and words[4:9:2] == ["--lab", "--labs", "--out"], words
+assert words[10:] == ["--weak-sandbox"], words
+assert (pathlib.Path(words[7]) / words[5] / "test_lab.py").is_file()
+assert (pathlib.Path(words[3]) / "student" / "my work.py").is_file()
 (out / "gradescope" / "ada").mkdir(parents=True)
 {then}
 (out / "gradescope" / "ada" / "results.json").write_text('{{"score": 7}}')
@@ -602,6 +605,7 @@ def test_run_autograder_leaves_a_result_whatever_happens(archive, tmp_path, then
     for name in ("source/labs/05_reduction", "submission", "venv/bin"):
         (root / name).mkdir(parents=True)
     (root / "source/labs/05_reduction/test_lab.py").write_text("")
+    (root / "submission" / "my work.py").write_text("")
     python = root / "venv/bin/python"
     python.write_text(GRADER.format(python=sys.executable, then=then))
     python.chmod(0o755)

@@ -10,15 +10,12 @@ import io
 import json
 import shlex
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import gpukit
 from gpukit.errors import GpukitError
 
-# Grades /autograder/submission (from the folder of the zip's files) and writes a folder whose gradescope/*/results.json
-# is the result.
-COMMAND = ("-m", "gpukit", "grade", "{lab}", "{submission}", "--to", "{out}", "--format", "gradescope")
 CHECKOUT = ("pyproject.toml", "README.md", "LICENSE")
 FOLDERS = ("gpukit", "data")
 LEFT_OUT_OF_LABS = ("student.py", "student.cu", "wrong")
@@ -45,10 +42,13 @@ mkdir -p "$root/results"
 cat > "$root/results/results.json" <<'END'
 {before}
 END
-out="$(mktemp -d)"
+work="$(mktemp -d)"
+mkdir "$work/submissions"
+cp -R "$root/submission" "$work/submissions/student"
 cd "$root/source" || exit 1
-"$root/venv/bin/python" {command}
-for found in "$out"/gradescope/*/results.json; do
+# The container is thrown away after this submission: that is the wall, whatever others it lacks.
+"$root/venv/bin/python" -m gpukit grade "$work/submissions" --lab {lab} --labs labs --out "$work/out" --weak-sandbox
+for found in "$work"/out/gradescope/*/results.json; do
     if [ -f "$found" ]; then cp "$found" "$root/results/results.json"; fi
 done
 """
@@ -62,11 +62,10 @@ _BEFORE = {
 }
 
 
-def autograder(lab: Path, command: Sequence[str] = COMMAND) -> bytes:
-    """The zip file for a lab's folder (labs/NN_topic).
+def autograder(lab: Path) -> bytes:
+    """The zip file for a lab's folder (labs/NN_topic); one with a solution.cu gets the C++ compiler's packages, too.
 
-    `command` is what Python is called with; {lab}, {submission} and {out} in it are filled in. A lab with a solution.cu
-    gets the CUDA C++ compiler's packages, too.
+    The lab's solution is in it, since grades are relative to what it needs.
 
     Raises:
         GpukitError: there is no such lab, or gpukit does not run from a checkout, which is what the zip installs.
@@ -78,14 +77,12 @@ def autograder(lab: Path, command: Sequence[str] = COMMAND) -> bytes:
         raise GpukitError(
             f"an autograder is made from a checkout of gpukit; this one, {root}, has no {', '.join(missing)}"
         )
-    inside = f"labs/{lab.resolve().name}"
+    called = lab.resolve().name
     extra = "[compiled]" if (lab / "solution.cu").is_file() else ""
-    places = {"lab": inside, "submission": '"$root/submission"', "out": '"$out"'}
-    words = " ".join(word.format(**places) if "{" in word else shlex.quote(word) for word in command)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         _add(archive, "setup.sh", _SETUP.format(extra=extra).encode(), executable=True)
-        run = _RUN.format(before=json.dumps(_BEFORE, indent=1), command=words)
+        run = _RUN.format(before=json.dumps(_BEFORE, indent=1), lab=shlex.quote(called))
         _add(archive, "run_autograder", run.encode(), executable=True)
         for name in CHECKOUT:
             _add(archive, name, (root / name).read_bytes())
@@ -95,7 +92,7 @@ def autograder(lab: Path, command: Sequence[str] = COMMAND) -> bytes:
         for path in _files(lab):
             place = path.relative_to(lab)
             if place.parts[0] not in LEFT_OUT_OF_LABS:
-                _add(archive, f"{inside}/{place.as_posix()}", path.read_bytes())
+                _add(archive, f"labs/{called}/{place.as_posix()}", path.read_bytes())
     return buffer.getvalue()
 
 

@@ -55,7 +55,7 @@ class Board:
 def is_right(record: Record) -> bool:
     """Whether nothing in it is wrong: every test passed, or measured a cost that was merely too high. A test measures
     only after answers and hazards were in order."""
-    if not record.complete or not record.items or record.verdict:
+    if not record.graded or not record.items:
         return False
     for item in record.items:
         errors = any(hazard.severity == "error" for hazard in item.hazards)

@@ -123,6 +123,11 @@ class Record:
         return self.points if self.complete else 0.0
 
     @property
+    def graded(self) -> bool:
+        """Whether it was graded to the end: only then do its items tell one test from another."""
+        return self.status == GRADED and self.complete
+
+    @property
     def verdict(self) -> str:
         """Why there is no grade, as a sentence; '' for one that was graded to the end."""
         if self.reason:

@@ -54,16 +54,16 @@ class SourceLine:
 
 
 def tasks(record: Record) -> list[Task]:
-    """The tasks of a record, in order."""
+    """The tasks of a record, in order; none of one that was not graded, whose tests all say the same."""
     groups: dict[str, list[Item]] = {}
-    for item in record.items:
+    for item in record.items if record.graded else ():
         groups.setdefault(item.task, []).append(item)
     return [
         Task(
             task,
             items[0].title,
             wording.state_of(items),
-            sum(item.points for item in items) if record.complete else 0,
+            sum(item.points for item in items),
             sum(item.max_points for item in items),
             tuple(items),
         )
@@ -116,7 +116,9 @@ def score(record: Record) -> str:
 
 
 def passed(record: Record) -> str:
-    """How many tests passed, in words."""
+    """How many tests passed, in words; '' for a record that was not graded."""
+    if not record.graded or not record.items:
+        return ""
     done = sum(item.status == PASSED for item in record.items)
     return f"{done} of {wording.count(len(record.items), 'test')} passed"
 

@@ -25,14 +25,14 @@ def page(record: Record, *, title: str = "", alias: str = "") -> str:
         f"<h1>{text(heading)}</h1>",
         f"<p>{text(record.student)}</p>",
         f'<p><span class="score">{content.score(record)}</span>'
-        + (f" &nbsp; {content.passed(record)}" if record.items else "")
+        + (f" &nbsp; {content.passed(record)}" if content.passed(record) else "")
         + "</p>",
         _verdict(record),
         _look_first(record),
     ]
-    if record.items:
+    if tasks := content.tasks(record):
         parts.append("<h2>Tasks</h2>")
-        parts += [_task(task) for task in content.tasks(record)]
+        parts += map(_task, tasks)
         if any(item.counters for item in record.items):
             parts.append(f'<p class="dim">{BARS}</p>')
     parts.append(_source(record))
@@ -60,9 +60,7 @@ def _verdict(record: Record) -> str:
 def _look_first(record: Record) -> str:
     item = content.look_first(record)
     if item is None:
-        return "<p>Every test passed.</p>" if record.items and not record.verdict else ""
-    if record.verdict:
-        return ""
+        return "<p>Every test passed.</p>" if record.graded and record.items else ""
     hint = f"<br>{text(item.hint)}" if item.hint else ""
     return (
         f'<div class="first"><b>Look first at task {text(item.task)}</b>{_at(item.line)}: '

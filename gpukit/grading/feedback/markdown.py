@@ -11,22 +11,22 @@ from gpukit.grading.record import HazardFound, Record
 def to_markdown(record: Record, *, title: str = "", alias: str = "") -> str:
     """The feedback of one student; arguments as for the page."""
     parts = [f"# {markdown.text(title or record.lab)}", markdown.text(record.student)]
-    parts.append(f"**{content.score(record)}**" + (f", {content.passed(record)}" if record.items else ""))
+    parts.append(f"**{content.score(record)}**" + (f", {content.passed(record)}" if content.passed(record) else ""))
     if record.verdict:
         state = record.status if record.complete else "interrupted"
         parts.append(f"**{state}**: {markdown.text(record.verdict)}")
     if record.submission.notes:
         parts.append("\n".join(f"* {markdown.text(note)}" for note in record.submission.notes))
     first = content.look_first(record)
-    if first is not None and not record.verdict:
+    if first is not None:
         where = f", line {first.line}" if first.line else ""
         said = markdown.text(wording.one_line(first.message))
         parts.append(f"**Look first at task {markdown.text(first.task)}{where}**: {said}")
-    elif first is None and record.items and not record.verdict:
+    elif record.graded and record.items:
         parts.append("Every test passed.")
-    if record.items:
+    if tasks := content.tasks(record):
         parts.append("## Tasks")
-        for task in content.tasks(record):
+        for task in tasks:
             parts += _task(task)
     parts += _source(record)
     if alias:

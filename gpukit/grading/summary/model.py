@@ -128,7 +128,7 @@ class Summary:
 def summarize(records: Sequence[Record], title: str = "") -> Summary:
     """The figures of a class. Rates are of the submissions that were graded to the end."""
     ordered = sorted(records, key=wording.student_order)
-    graded = [record for record in ordered if record.status == GRADED and record.complete]
+    graded = [record for record in ordered if record.graded]
     counted = Counter(record.status if record.complete else "interrupted" for record in ordered)
     hazards, costs, tasks = _hazards(graded), _costs(graded), _tasks(graded)
     similar = tuple(similarity.groups(graded))
