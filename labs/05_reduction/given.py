@@ -1,6 +1,6 @@
 """The kernel that task 5.1 asks about. Read it first; profile it when you have your answers:
 
-gpukit profile labs/05_reduction/given.py:naive_maximum --grid 1 --block 128 -a 'x=int32[256]:arange' -a 'largest=int32[1]'
+gpukit profile labs/05_reduction/given.py:naive_maximum --grid 1 --block 128 -a 'int32[256]:arange' -a 'int32[1]'
 """
 
 from numba import cuda

@@ -54,11 +54,9 @@ __device__ void fold(float* best, int* where) {
     int t = threadIdx.x;
     for (int width = blockDim.x; width > 1;) {
         int half = (width + 1) / 2;
-        if (t + half < width) {
-            if (beats(best[t + half], where[t + half], best[t], where[t])) {
-                best[t] = best[t + half];
-                where[t] = where[t + half];
-            }
+        if (t + half < width && beats(best[t + half], where[t + half], best[t], where[t])) {
+            best[t] = best[t + half];
+            where[t] = where[t + half];
         }
         __syncthreads();
         width = half;

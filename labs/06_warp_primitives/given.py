@@ -1,10 +1,12 @@
 """The kernels that tasks 6.1 and 6.3 ask about. Read them first. What the first one stores is printed by
 
-gpukit run labs/06_warp_primitives/given.py
+gpukit run given.py
 
 and what is wrong with the second one is said, with its line, by
 
-gpukit profile labs/06_warp_primitives/given.py:below_maximum --grid 1 --block 64 -a 'x=float32[50]:arange' -a 'y=float32[50]'
+gpukit profile given.py:below_maximum --grid 1 --block 64 -a 'float32[50]:arange' -a 'float32[50]'
+
+in this folder.
 """
 
 import numpy as np

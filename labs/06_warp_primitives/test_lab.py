@@ -121,9 +121,8 @@ def test_6_4_any_block(lab):
                 x.sort()
             expected = np.array([part.max() for part in blocks_of(x, T)])
             args = {"x": x, "out": np.empty_like(expected)}
-            about = f"{T} threads a block: the last warp has {T % 32} lanes" + (
-                "; the largest comes last" if last else ""
-            )
+            about = f"{T} threads a block: the last warp has {T % 32} lanes"
+            about += "; the largest comes last" if last else ""
             lab.check("block_max", len(expected), T, args, {"out": expected}, sizes=(n,), about=about)
 
 
