@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar
 
@@ -160,7 +161,8 @@ ALL = ("test_1_1_warps", "test_1_2_right", "test_1_2_cost", "test_1_3_blocks")
 def watch(lab):
     FakeRun.made = []
     now = [0.0]
-    made = watching.Watch(lab, None, "cpu", lambda task: f"hint for {task}", FakeRun, lambda: now[0])
+    given = (f"hint {n}: number {n}" for n in range(1, 9))
+    made = watching.Watch(lab, None, "cpu", lambda task: next(given), FakeRun, lambda: now[0])
     made.now = now
     return made
 
@@ -292,9 +294,19 @@ def test_h_adds_hints_which_leave_with_the_task(watch):
     begun(watch)
     watch.key("h")
     watch.key("h")
-    assert text(watch).endswith("hint for 1.1\nhint for 1.1")
+    assert text(watch).endswith("hint 1: number 1\nhint 2: number 2")
     watch.key("n")
-    assert "hint for" not in text(watch)
+    assert "number" not in text(watch)
+
+
+def test_h_passes_over_the_hint_that_is_there(watch):
+    watch.saved()
+    FakeRun.made[-1].say(test_1_1_warps="failed")
+    why = FakeRun.made[-1].verdicts[0]
+    FakeRun.made[-1].verdicts[0] = replace(why, text=f"{why.text}\n  hint      number 1")
+    watch.tick()
+    watch.key("h")
+    assert text(watch).endswith("hint 2: number 2")
 
 
 def test_other_keys_do_nothing(watch):

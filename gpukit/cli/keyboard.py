@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import sys
 from types import TracebackType
+from typing import Any
 
 try:
-    import msvcrt
+    import msvcrt as _msvcrt
 except ImportError:
-    msvcrt = None  # type: ignore[assignment]
+    windows: Any = None
+else:
+    windows = _msvcrt
 try:
     import select
     import termios
@@ -49,4 +52,4 @@ class Keyboard:
                 return os.read(sys.stdin.fileno(), 1).decode(errors="replace") if ready else ""
             except OSError:  # the terminal has gone
                 return ""
-        return msvcrt.getwch() if msvcrt is not None and msvcrt.kbhit() else ""
+        return windows.getwch() if windows is not None and windows.kbhit() else ""

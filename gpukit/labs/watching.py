@@ -151,7 +151,11 @@ class Watch:
             self._seen = None
             return self.saved() or True
         if key == "h":
-            self._hints.append(self._ask(self.task))
+            seen = "\n".join(line.text for line in self.lines())
+            hint = self._ask(self.task)
+            if hint.partition(": ")[2] in seen:  # a failure shows its test's hint already
+                hint = self._ask(self.task)
+            self._hints.append(hint)
             return True
         if key in ("n", "p"):
             tasks = list(self.lab.tasks)

@@ -61,7 +61,7 @@ class LabMagics(Magics):
         assert self._lab is not None
         print(f"{self._lab.name}: {self._lab.title}")
 
-    @line_magic("machine")
+    @line_magic("machine")  # type: ignore[arg-type]
     def choose_machine(self, line: str) -> None:
         """%machine gpu"""
         self.machine = _machine(line.strip())

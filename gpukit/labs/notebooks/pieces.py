@@ -75,7 +75,8 @@ def layout(skeleton: str) -> Layout:
     """The layout of a file with its holes. What has no hole goes with the task below it; the last with that above."""
     parts = definitions(skeleton)
     groups = _groups(parts)
-    keys, homes = [IMPORTS], {}
+    keys = [IMPORTS]
+    homes: dict[str, str] = {}
     waiting: list[str] = []
     for part in parts:
         if part.tasks:

@@ -121,7 +121,7 @@ def _code_cells(found: Any, name: str) -> Iterator[tuple[int, str]]:
         if cell["cell_type"] != "code":
             continue
         source = cell.get("source")
-        lines = source if isinstance(source, list) else [source]
+        lines: list[Any] = source if isinstance(source, list) else [source]
         if not all(isinstance(line, str) for line in lines):
             _refuse(name, f"the source of cell {number} is no text")
         text = "".join(lines)
