@@ -17,7 +17,7 @@ import pytest
 from gpukit.errors import GpukitError
 from gpukit.labs import answers, progress, regions, running
 from gpukit.labs.errors import AnswerRefused, NotStarted, TaskFailure
-from gpukit.labs.folders import Lab
+from gpukit.labs.folders import Lab, is_lab
 from gpukit.labs.session import Session
 from gpukit.labs.timing import Times
 
@@ -42,6 +42,12 @@ def _seed(text: str) -> int:
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[COURSE] = Course(config)
     config.option.reportchars = ""  # what is open is said at the end, in the order of the tasks
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Folders that are no labs, such as the template, are not graded."""
+    here = Path(__file__).parent
+    return True if collection_path.parent == here and collection_path.is_dir() and not is_lab(collection_path) else None
 
 
 def pytest_report_header(config: pytest.Config) -> str:

@@ -148,12 +148,17 @@ class Lab:
 
 def find_labs(root: Path) -> list[Lab]:
     """The labs in a folder, in order. Raises GpukitError when there is none."""
-    found = [Lab(path) for path in sorted(root.glob("*")) if path.is_dir() and _FOLDER.fullmatch(path.name)]
+    found = [Lab(path) for path in sorted(root.glob("*")) if is_lab(path)]
     if not found:
         raise GpukitError(
             f"there are no labs in {root}: a lab is a folder such as 05_reduction; name theirs with --labs"
         )
     return found
+
+
+def is_lab(path: Path) -> bool:
+    """Whether this is a lab's folder, by its name."""
+    return path.is_dir() and _FOLDER.fullmatch(path.name) is not None
 
 
 def find_root(start: Path | None = None) -> Path:
@@ -170,7 +175,7 @@ def find_root(start: Path | None = None) -> Path:
 
 
 def _holds_labs(folder: Path) -> bool:
-    return folder.is_dir() and any(_FOLDER.fullmatch(path.name) for path in folder.iterdir())
+    return folder.is_dir() and any(is_lab(path) for path in folder.iterdir())
 
 
 def find_lab(root: Path, name: str) -> Lab:

@@ -119,6 +119,9 @@ def _faults_of(lab: Lab) -> Iterator[str]:
         theirs = regions.prompts(regions.regions(lab.solution(language), file), file)
         if theirs != lab.tasks:
             yield f"{near_path(file)}: its tasks or prompts are not those of {lab.file(answers.SOLUTION).name}"
+    for task in lab.tasks:
+        if task.partition(".")[0] != str(int(lab.number)):
+            yield f"{near_path(str(lab.path))}: task {task} is none of lab {int(lab.number)}: number the tasks N.k"
     tested = {test.task for test in lab.tests}
     for task in lab.tasks:
         if task not in tested:
