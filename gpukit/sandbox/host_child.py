@@ -81,7 +81,8 @@ def _sentence(error: BaseException, file: str) -> str:
         message = ""
     if isinstance(error, MemoryError):
         message = message or "it asks for more memory than host code may have"
-    said = "".join(character if character.isprintable() else " " for character in message)[:_MOST_OF_A_SENTENCE]
+    message = message[:_MOST_OF_A_SENTENCE]
+    said = "".join(character if character.isprintable() else " " for character in message)
     said = said.encode(errors="replace").decode()
     name = type(error).__name__[:_MOST_OF_A_SENTENCE].encode(errors="replace").decode()
     return f"{name}: {said}" * bool(said) + name * (not said) + (f" at {file}:{line}" if line else "")
