@@ -16,6 +16,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from pathlib import Path
 
+from gpukit import __version__
 from gpukit.errors import GpukitError
 from gpukit.grading import one, record
 from gpukit.grading.collecting import Submission
@@ -25,6 +26,7 @@ from gpukit.labs import answers, running
 from gpukit.labs.errors import LabError
 from gpukit.labs.folders import Lab
 
+CHILD = ("-m", "gpukit.grading.one")
 SECONDS = 120.0  # of one submission; right ones need a few
 # Of a wave, before a kernel is said not to end: many times what the slowest right answer to a lab takes, and few enough
 # for all kernels of a lab to run into it within SECONDS.
@@ -71,22 +73,15 @@ def grade(
         LabError: the lab's own solution does not pass. GpukitError: a record cannot be written.
     """
     prove(lab, seed)
-    folder = out / RECORDS
-    folder.mkdir(parents=True, exist_ok=True)
-    files = {s.student: folder / f"{safe_name(s.student)}.json" for s in found}
-    key = {"lab": fingerprint(lab), "seed": seed}
-    state = _state(out / STATE)
-    made: dict[str, Record] = {}
-    if not again and state == key:
-        for submission in found:
-            known = _known(files[submission.student], submission)
-            if known is not None:
-                made[submission.student] = known
-    (out / STATE).write_text(json.dumps(key) + "\n", encoding="utf-8")
+    files = {s.student: out / RECORDS / f"{safe_name(s.student)}.json" for s in found}
+    _begin(out, lab, seed, again)
+    known = {submission.student: _known(files[submission.student], submission) for submission in found}
+    made = {student: one for student, one in known.items() if one is not None}
     open_ones = [submission for submission in found if submission.student not in made]
     progress("", len(made), len(found))
+    children: set[subprocess.Popen] = set()
     with ThreadPoolExecutor(jobs or cores()) as pool:
-        waiting = {pool.submit(_in_child, lab, submission, seed, seconds): submission for submission in open_ones}
+        waiting = {pool.submit(_in_child, lab, one, seed, seconds, children): one for one in open_ones}
         try:
             for future in as_completed(waiting):
                 submission = waiting[future]
@@ -94,7 +89,9 @@ def grade(
                 record.save(made[submission.student], files[submission.student])
                 progress(submission.student, len(made), len(found))
         except BaseException:
-            pool.shutdown(wait=True, cancel_futures=True)
+            pool.shutdown(wait=False, cancel_futures=True)
+            for child in list(children):
+                _end(child)
             raise
     return [made[submission.student] for submission in found]
 
@@ -115,11 +112,23 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _state(path: Path) -> object:
+def _begin(out: Path, lab: Lab, seed: int, again: bool) -> None:
+    """Make room for the records of a batch: those of an earlier one stay if they are still what they would be.
+
+    Raises GpukitError where `out` holds another lab's.
+    """
+    key = {"lab": lab.name, "of": fingerprint(lab), "seed": seed, "gpukit": __version__}
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        before = json.loads((out / STATE).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return None
+        before = {}
+    if before.get("lab", lab.name) != lab.name:
+        raise GpukitError(f"{out} holds the grades of {before['lab']}: name another folder with --out")
+    if again or before != key:
+        for path in (out / RECORDS).glob("*.json"):
+            path.unlink()
+    (out / RECORDS).mkdir(parents=True, exist_ok=True)
+    (out / STATE).write_text(json.dumps(key) + "\n", encoding="utf-8")
 
 
 def _known(path: Path, submission: Submission) -> Record | None:
@@ -140,8 +149,9 @@ def _known(path: Path, submission: Submission) -> Record | None:
     return found if found.source == text else None
 
 
-def _in_child(lab: Lab, submission: Submission, seed: int, seconds: float) -> Record:
-    """The record of one submission, made by a process of its own. Whatever happens to that process, there is one."""
+def _in_child(lab: Lab, submission: Submission, seed: int, seconds: float, children: set[subprocess.Popen]) -> Record:
+    """The record of one submission, made by a process of its own, which is among `children` meanwhile. Whatever happens
+    to it, there is a record."""
     job = {
         "lab": str(lab.path.absolute()),
         "student": submission.student,
@@ -153,19 +163,21 @@ def _in_child(lab: Lab, submission: Submission, seed: int, seconds: float) -> Re
     }
     stopped = (lab, submission.student, seed, submission.file, submission.notes)
     process = subprocess.Popen(
-        [sys.executable, "-m", "gpukit.grading.one"],
+        [sys.executable, *CHILD],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=_environment(),
         start_new_session=True,
     )
+    children.add(process)
     try:
         output, errors = process.communicate(json.dumps(job).encode(), timeout=seconds)
     except subprocess.TimeoutExpired:
         return one.stopped(*stopped, f"grading took longer than {seconds:g} s and was stopped")
     finally:
         _end(process)
+        children.discard(process)
     try:
         return record.from_dict(json.loads(output))
     except (ValueError, GpukitError):
@@ -178,7 +190,8 @@ def _end(process: subprocess.Popen) -> None:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, 9)
     process.kill()
-    process.wait()
+    with process:  # closes what it was asked and answered through
+        pass
 
 
 def _environment() -> dict[str, str]:

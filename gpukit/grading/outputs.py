@@ -187,9 +187,10 @@ class _Salt:
         return self._value
 
     def keep(self) -> list[Path]:
-        """Write the salt, if it was asked for and is not there, for its owner alone."""
-        if not self._value or self.path.exists():
+        """Write the salt, if it was asked for and is not there, for its owner alone; its path, if it was asked for."""
+        if not self._value:
             return []
-        _write(self.path, self._value + b"\n")
-        self.path.chmod(0o600)
+        if not self.path.exists():
+            _write(self.path, self._value + b"\n")
+            self.path.chmod(0o600)
         return [self.path]
