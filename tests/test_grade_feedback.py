@@ -171,11 +171,33 @@ def test_a_line_has_the_counters_of_the_test_that_failed():
     assert line.report.counters["global_load_sectors"] == 32
 
 
-def test_a_counter_with_a_limit_has_a_column_of_its_own():
+def test_a_counter_over_its_limit_has_a_column_of_its_own():
     one = everything_right("ada", 4.0)
     columns = content.columns(one, content.source(one))
     assert columns[0].heading == ("global load", "sectors")
-    assert [c.text(content.source(one)[STAGE - 1].report) for c in columns][:2] == ["4,096", "512"]
+    assert [c.text(content.source(one)[STAGE - 1].report) for c in columns][:2] == ["4,096", "32.0"]
+    kept = everything_right("ada", 1.0)
+    assert content.columns(kept, content.source(kept))[0].heading == ("lanes", "of 32")
+
+
+def test_a_passed_task_tells_no_more_than_its_costs():
+    text = Page(feedback.page(everything_right("ada"))).text
+    assert "test_5_1_steps" not in text and "test_5_2_right" not in text
+    assert "global load sectors 1,024 at most 1,024 1,024 kept" in text
+
+
+@pytest.mark.parametrize(
+    ("cost", "said"),
+    [
+        (Cost(2048.0, 2662.400003, 2048.0), "at most 2,662"),
+        (Cost(512.0, 511.9999999999, 512.0), "at most 512"),
+        (Cost(3.5, 4.25, 4), "at most 4.25"),
+        (Cost(31, 24.2, 32, AT_LEAST), "at least 25"),
+        (Cost(28.5, 24.25, 32, AT_LEAST), "at least 24.25"),
+    ],
+)
+def test_a_limit_of_whole_counts_is_whole(cost, said):
+    assert wording.limit(cost) == said
 
 
 def test_cpp_is_shown_as_cpp():

@@ -54,7 +54,7 @@ def test_statuses_and_scores_are_counted():
         "interrupted": 1,
     }
     assert found.scores == (0.0, 0.0, 2.0, 2.0, 8.5, 10.0)
-    assert found.headline() == "6 submissions graded: the median is 2 of 10 points, 1 has all."
+    assert found.headline() == "6 submissions graded: the median is 2 of 10 points, 1 has full points."
     assert found.others() == "Besides: 1 refused, 1 unreadable, 1 missing, 1 stopped, 1 interrupted."
 
 
@@ -116,6 +116,7 @@ def test_who_needs_a_look_is_listed_with_the_reason_and_missing_ones_last():
     assert [look.student for look in looks] == ["g", "h", "i", "k", "j"]
     assert looks[0].why.startswith("refused: student.py:1: os is not among")
     assert looks[3].why.startswith("interrupted: ")
+    assert [look.student for look in summarize(MIXED).noted] == ["c", "d"]
 
 
 # --- equal files -----------------------------------------------------------------------------------------------------
@@ -211,6 +212,7 @@ def test_names_are_on_the_page_for_the_instructor():
     for shown in (page.text, rendered.text):
         assert "not for the class" in shown
         assert HARD_NAMES[0] in shown and "Müller, Jürgen" in shown
+        assert "two files: student.py is graded, old.py is not" in shown
         assert "ada" in shown and "CON" in shown and "the same but for names" in shown
 
 

@@ -37,11 +37,12 @@ break-inside:avoid-page}
 .gpukit-report .source tr.remark td{white-space:normal;padding-left:3em;font:14px/1.45 system-ui,sans-serif;
 background:rgba(230,159,0,.14)}
 .gpukit-report .source tr:target td{outline:2px solid #0072b2}
-.gpukit-report a{color:inherit}
+.gpukit-report .source td.code{min-width:40em}.gpukit-report a{color:inherit}
 .gpukit-report figure{margin:1em 0}.gpukit-report img{max-width:100%;height:auto;background:#fff}
 @media print{.gpukit-report{padding:0;max-width:none;font-size:11pt}
 .gpukit-report *{print-color-adjust:exact;-webkit-print-color-adjust:exact}
-.gpukit-report .scroll{overflow:visible}.gpukit-report h2,.gpukit-report h3{break-after:avoid}
+.gpukit-report .scroll{overflow:visible}
+.gpukit-report .source td.code{min-width:0}.gpukit-report h2,.gpukit-report h3{break-after:avoid}
 .gpukit-report tr{break-inside:avoid}}
 """
 STATE_CLASSES = {PASSED: "badge passed", FAILED: "badge error", NOT_STARTED: "badge idle"}

@@ -5,8 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterable, Sequence
+from math import ceil, floor
 
-from gpukit.grading.record import FAILED, NOT_STARTED, PASSED, Item, Number, Record
+from gpukit.grading.record import AT_LEAST, FAILED, NOT_STARTED, PASSED, Cost, Item, Number, Record
+
+TINY = 1e-9  # what rounding may take from a limit
 
 # Characters that a page or a terminal acts upon instead of showing them: an override of the writing direction can make
 # a line of code read as another.
@@ -59,6 +62,14 @@ def count(amount: int, noun: str, plural: str = "") -> str:
 def count_points(value: Number) -> str:
     """ "1 point", "2.5 points"."""
     return f"{points(value)} {'point' if value == 1 else 'points'}"
+
+
+def limit(cost: Cost) -> str:
+    """ "at most 1,024"; of whole counts the last whole number within it."""
+    allowed = cost.allowed
+    if cost.got == int(cost.got) and cost.reference == int(cost.reference):
+        allowed = ceil(allowed - TINY) if cost.way == AT_LEAST else floor(allowed + TINY)
+    return f"{cost.way} {number(allowed)}"
 
 
 def counter(name: str) -> str:

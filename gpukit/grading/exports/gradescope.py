@@ -61,7 +61,7 @@ def _output(item: Item) -> str:
             parts.append(f"Hint: {wording.visible(item.hint)}")
     for name, cost in item.counters.items():
         parts.append(
-            f"{wording.counter(name)}: {wording.number(cost.got)} ({cost.way} {wording.number(cost.allowed)}; "
+            f"{wording.counter(name)}: {wording.number(cost.got)} ({wording.limit(cost)}; "
             f"the reference solution: {wording.number(cost.reference)})"
         )
     return "\n".join(parts)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gpukit.grading import wording
-from gpukit.grading.record import FAILED, NOT_STARTED, PASSED, Cost, HazardFound, Item, Record
+from gpukit.grading.record import FAILED, NOT_STARTED, PASSED, HazardFound, Item, Record
 from gpukit.report import layout
 from gpukit.report.model import LineReport
 
@@ -78,9 +78,11 @@ def partly(task: Task) -> str:
 
 
 def told(task: Task) -> list[Told]:
-    """What there is to say of each test. A message or hint is said once, by the last test that has it; of a task that
-    was not begun there is no more to say than that."""
+    """What there is to say of each test. A message or hint is said once, by the last test that has it. A task that was
+    not begun needs no more than that, one that is passed no more than what it costs."""
     items = task.items[:1] if task.state == NOT_STARTED else task.items
+    if task.state == PASSED:
+        items = tuple(item for item in items if item.counters)
     found = []
     for place, item in enumerate(items):
         later = [other for other in items[place + 1 :] if other.status != PASSED]
@@ -100,9 +102,12 @@ def look_first(record: Record) -> Item | None:
 
 
 def hazards_left(task: Task) -> list[HazardFound]:
-    """Hazards that no message of the task tells of already."""
+    """Hazards that no message of the task tells of already; of a kind and line the first."""
     told = "\n".join(item.message for item in task.items)
-    return list(dict.fromkeys(h for item in task.items for h in item.hazards if h.message not in told))
+    found: dict[tuple[str, int], HazardFound] = {}
+    for hazard in (hazard for item in task.items for hazard in item.hazards):
+        found.setdefault((hazard.kind, hazard.line), hazard)
+    return [hazard for hazard in found.values() if hazard.message not in told]
 
 
 def said(hazard: HazardFound) -> str:
@@ -121,11 +126,6 @@ def passed(record: Record) -> str:
         return ""
     done = sum(item.status == PASSED for item in record.items)
     return f"{done} of {wording.count(len(record.items), 'test')} passed"
-
-
-def limit(cost: Cost) -> str:
-    """ "at most 1,024" """
-    return f"{cost.way} {wording.number(cost.allowed)}"
 
 
 def made_with(record: Record) -> str:
@@ -149,10 +149,10 @@ def source(record: Record) -> list[SourceLine]:
     Where several tests ran a line, the counters are those of a test that failed, else of one that measured cost.
     """
     file = "student.cu" if record.submission.language == "CUDA C++" else "student.py"
-    hazards: dict[int, dict[tuple[str, str], HazardFound]] = {}
+    hazards: dict[int, dict[str, HazardFound]] = {}
     for item in record.items:
         for hazard in item.hazards:
-            hazards.setdefault(hazard.line, {}).setdefault((hazard.kind, hazard.message), hazard)
+            hazards.setdefault(hazard.line, {}).setdefault(hazard.kind, hazard)
     counters: dict[int, dict] = {}
     for item in sorted(record.items, key=lambda item: (item.status == PASSED, not item.counters)):
         for number, values in item.lines.items():
@@ -175,11 +175,11 @@ def left_out(record: Record) -> str:
 
 
 def columns(record: Record, lines: list[SourceLine]) -> list[Column]:
-    """The counters that tests set limits to, then those of the kernel report, as far as any line has them."""
-    graded = dict.fromkeys(name for item in record.items for name in item.counters)
+    """The counters that are over their limits, then those of the kernel report, as far as any line has them."""
+    missed = dict.fromkeys(name for item in record.items for name, cost in item.counters.items() if not cost.kept)
     found = [
         Column(_heading(name), f"{wording.counter(name)}, which a test limits", _reader(name))
-        for name in graded
+        for name in missed
         if any(line.report.counters.get(name) for line in lines)
     ]
     for column in layout.COLUMNS:

@@ -111,7 +111,7 @@ def _where(hazard: HazardFound) -> str:
 def _counters(item: Item) -> str:
     rows = "".join(
         f'<tr><th scope="row">{text(wording.counter(name))}</th><td class="n">{wording.number(cost.got)}</td>'
-        f'<td class="n">{content.limit(cost)}</td><td class="n">{wording.number(cost.reference)}</td>'
+        f'<td class="n">{wording.limit(cost)}</td><td class="n">{wording.number(cost.reference)}</td>'
         f"<td>{bar(cost)}</td><td>{_kept(cost)}</td></tr>"
         for name, cost in item.counters.items()
     )

@@ -58,7 +58,7 @@ def _item(told: Told) -> list[str]:
                 markdown.text(wording.counter(name)),
                 cost.verdict if cost.kept else f"**{cost.verdict}**",
                 wording.number(cost.got),
-                content.limit(cost),
+                wording.limit(cost),
                 wording.number(cost.reference),
             ]
             for name, cost in item.counters.items()

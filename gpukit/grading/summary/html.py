@@ -114,6 +114,9 @@ def looks(summary: Summary) -> str:
             for group in summary.similar
         ]
         parts.append(f"<h2>Equal files</h2><p>{SIMILAR_NOTE}</p>" + _table(["students", "how"], rows))
-    if not summary.looks and not summary.similar:
+    if summary.noted:
+        rows = [[text(look.student), text(look.why)] for look in summary.noted]
+        parts.append("<h2>Notes</h2>" + _table(["student", "note"], rows))
+    if not summary.looks and not summary.similar and not summary.noted:
         parts.append("<p>None does.</p>")
     return whole_page(heading, "".join(parts))

@@ -91,6 +91,9 @@ def looks(summary: Summary) -> str:
             for group in summary.similar
         ]
         parts += ["## Equal files", SIMILAR_NOTE, markdown.table(["students", "how"], rows)]
-    if not summary.looks and not summary.similar:
+    if summary.noted:
+        rows = [[markdown.text(look.student), markdown.text(look.why)] for look in summary.noted]
+        parts += ["## Notes", markdown.table(["student", "note"], rows)]
+    if not summary.looks and not summary.similar and not summary.noted:
         parts.append("None does.")
     return "\n\n".join(parts) + "\n"

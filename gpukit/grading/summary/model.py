@@ -92,7 +92,7 @@ class Look:
 @dataclass(frozen=True, slots=True)
 class Summary:
     """A class. `statuses` counts the records of each status ("interrupted" for incomplete ones); `scores` are those of
-    the graded ones, ascending."""
+    the graded ones, ascending. `looks` are submissions that were not graded, `noted` what collecting them noted."""
 
     title: str
     statuses: dict[str, int]
@@ -103,6 +103,7 @@ class Summary:
     costs: tuple[CostRate, ...]
     talks: tuple[Talk, ...]
     looks: tuple[Look, ...]
+    noted: tuple[Look, ...]
     similar: tuple[similarity.Group, ...]
 
     @property
@@ -116,7 +117,7 @@ class Summary:
         full = sum(score >= self.max_points for score in self.scores)
         return (
             f"{wording.count(self.graded, 'submission')} graded: the median is {wording.points(median(self.scores))} "
-            f"of {wording.count_points(self.max_points)}, {full} {'has' if full == 1 else 'have'} all."
+            f"of {wording.count_points(self.max_points)}, {full} {'has' if full == 1 else 'have'} full points."
         )
 
     def others(self) -> str:
@@ -142,6 +143,7 @@ def summarize(records: Sequence[Record], title: str = "") -> Summary:
         costs=costs,
         talks=_talks(graded, tasks),
         looks=_looks(ordered),
+        noted=tuple(Look(record.student, note) for record in ordered for note in record.submission.notes),
         similar=similar,
     )
 
