@@ -160,8 +160,8 @@ def checksum(x, total):
     """total[0] ^= x[0] ^ x[1] ^ ... ^ x[n - 1]: exclusive or, bit by bit, of what was there and all elements.
 
     A fixed grid, as in 5.3, but each turn of a thread's loop takes four elements with one test of the loop's end; what
-    n % 4 leaves is taken one by one. In Python the four are loads of neighbouring threads' neighbours, n // 4 apart. (In
-    CUDA C++ they are one load of 16 bytes.) T is a power of two.
+    n % 4 leaves is taken one by one. In Python the four are n // 4 apart: each of a warp's four loads reads 32
+    neighbours. (In CUDA C++ they are one load of 16 bytes.) T is a power of two.
 
     Args:
         x: int32 (n,), not changed.
