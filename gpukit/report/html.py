@@ -17,7 +17,8 @@ from gpukit.report.model import Report
 if TYPE_CHECKING:
     from gpukit.report.layout import Remark, Token
 
-# Blue and orange of Okabe and Ito's palette: told apart with every kind of colour vision.
+# Blue and orange of Okabe and Ito's palette: told apart with every kind of colour vision. The last rules name the class
+# twice to outweigh JupyterLab's, which sets tables flush right, in columns of one width, and stripes them.
 STYLE = """
 .gpukit-report{font:14px/1.45 system-ui,sans-serif;color:inherit;max-width:1100px}
 .gpukit-report table{border-collapse:collapse;margin:.6em 0;width:auto;color:inherit;font:inherit}
@@ -44,6 +45,9 @@ background:rgba(128,128,128,.18);vertical-align:middle}
 .gpukit-report .bar i{display:inline-block;height:9px;vertical-align:top;background:#0072b2}
 .gpukit-report .bar i+i{background:#e69f00}
 .gpukit-report pre{background:none;color:inherit;margin:.3em 0;font-size:12.5px}
+.gpukit-report.gpukit-report td,.gpukit-report.gpukit-report th{text-align:left}
+.gpukit-report.gpukit-report table{table-layout:auto}
+.gpukit-report.gpukit-report .n{text-align:right}.gpukit-report.gpukit-report tbody tr{background:none}
 """
 
 TOKEN_CLASSES = {"keyword": "k", "comment": "c"}

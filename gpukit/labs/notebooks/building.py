@@ -17,6 +17,9 @@ _SECTION = re.compile(r"^## (?P<title>.+)$", re.MULTILINE)
 _TASK = re.compile(r"^\* \*\*(?P<task>\d+\.\d+)\*\* ", re.MULTILINE)
 # What pip installs, from the lab's folder: the course's folder, with its pyproject.toml.
 INSTALL = "../.."
+COMMANDS_TEXT = """\
+Commands are for a terminal in the folder of the course. In a cell, write `!` in front of one, without `{folder}/`.\
+"""
 FIRST = ("Goal", "Not in this lab", "Before you start")
 
 IMPORTS_TEXT = """\
@@ -86,7 +89,8 @@ def _untagged(lab: Lab) -> str:
 
 def _intro(lab: Lab, sections: dict[str, str]) -> str:
     heading = lab.readme.lstrip().partition("\n")[0]
-    return "\n\n".join([heading, *(f"## {title}\n\n{sections[title]}" for title in FIRST if title in sections)])
+    parts = [f"## {title}\n\n{sections[title]}" for title in FIRST if title in sections]
+    return "\n\n".join([heading, *parts, COMMANDS_TEXT.format(folder=f"labs/{lab.name}")])
 
 
 def _sections(lab: Lab) -> dict[str, str]:

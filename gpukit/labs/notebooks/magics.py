@@ -29,7 +29,7 @@ from gpukit.labs.notebooks.showing import Progress, TaskResult, state
 from gpukit.labs.regions import PYTHON
 from gpukit.labs.running import FAILED, NOT_STARTED, Outcome
 from gpukit.labs.session import CPU, GPU
-from gpukit.report import html
+from gpukit.report import Report, html
 
 # What the file of the cells is called in reports.
 FILE = "student.py"
@@ -129,8 +129,7 @@ class LabMagics(Magics):
         tests = [test for test in lab.tests if test.task in tasks]
         outcomes = self._outcomes(lab, file.text, tests, machine, seed)
         self._remember(outcomes)
-        reports = [o.measured.report for o in outcomes if o.status == FAILED] or [o.measured.report for o in outcomes]
-        report = next((report for report in reports if report is not None), None)
+        report = _report(outcomes)
         prompts = {task: lab.tasks[task] for task in tasks}
         return TaskResult(prompts, outcomes, self._progress(lab), file.place, seed, notes, report)
 
@@ -166,6 +165,13 @@ class LabMagics(Magics):
             got = sum(outcome.points for outcome in known if outcome is not None)
             tasks[task] = (prompt, word, got, sum(test.points for test in tests))
         return Progress(lab.name, tasks)
+
+
+def _report(outcomes: list[Outcome]) -> Report | None:
+    """The report of the first test that failed; where none did, of the last launch, for cost tests are the last."""
+    failed = [outcome for outcome in outcomes if outcome.status == FAILED]
+    reports = [outcome.measured.report for outcome in failed or reversed(outcomes)]
+    return next((report for report in reports if report is not None), None)
 
 
 class _Kept:

@@ -99,10 +99,9 @@ class TaskResult:
         rows = []
         for outcome in self.outcomes:
             what = f"{outcome.status}{self._what(outcome)}"
-            rows.append(f'<tr><td class="q">{escape(outcome.test.name)}</td><td>{escape(what)}</td></tr>')
+            rows.append(f'<tr><td class="q"><b>{escape(outcome.test.name)}</b></td><td>{escape(what)}</td></tr>')
             rows += [
-                f'<tr><td class="dim" style="text-align:right">{label}</td><td>{escape(text)}</td></tr>'
-                for label, text in self._rows(outcome)
+                f'<tr><td class="dim n">{label}</td><td>{escape(text)}</td></tr>' for label, text in self._rows(outcome)
             ]
         return f"<table>{''.join(rows)}</table>"
 
