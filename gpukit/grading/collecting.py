@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path, PurePath
 
 from gpukit.errors import GpukitError
+from gpukit.grading import names
 
 SUFFIXES = (".py", ".cu", ".ipynb")
 ARCHIVES = (".zip", ".tar", ".gz", ".tgz", ".7z", ".rar", ".xz", ".bz2")
@@ -58,7 +59,7 @@ def collect(folder: Path, lab: str, deadline: datetime | None = None) -> list[Su
     if not found:
         raise GpukitError(f"{folder} holds no submission: a file .py, .cu or .ipynb, or a folder, for each student")
     chosen = (_one_of(several) for _, several in sorted(found.items()))
-    return [_with_lateness(one, deadline) for one in chosen]
+    return [_showable(_with_lateness(one, deadline)) for one in chosen]
 
 
 def _of_entry(entry: os.DirEntry, root: Path, lab: str) -> Submission | None:
@@ -166,6 +167,17 @@ def _one_of(several: list[Submission]) -> Submission:
     if not others:
         return chosen
     return replace(chosen, notes=(*chosen.notes, f"there is {', '.join(other.file for other in others)} too"))
+
+
+def _showable(one: Submission) -> Submission:
+    notes = tuple(map(names.shown, one.notes))
+    return replace(
+        one,
+        student=names.student_name(one.student),
+        file=names.shown(one.file),
+        notes=notes,
+        problem=names.shown(one.problem),
+    )
 
 
 def _with_lateness(one: Submission, deadline: datetime | None) -> Submission:

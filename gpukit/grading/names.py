@@ -27,3 +27,22 @@ def safe_name(student: str) -> str:
     front = f"{readable}_" if _RESERVED.fullmatch(readable) else readable
     digest = hashlib.sha256(student.encode("utf-8", "surrogatepass")).hexdigest()[:_DIGITS]
     return f"{front}.{digest}"
+
+
+# Control characters, marks that turn the direction of text, halves of characters, a path's separator elsewhere.
+_UNSHOWN = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\\]|(?<=^[A-Za-z]):")
+REPLACEMENT = "\N{REPLACEMENT CHARACTER}"
+
+
+def shown(text: str) -> str:
+    """Text of a file's name or about one as it can be stored and shown anywhere: one line, nothing that steers."""
+    return _UNSHOWN.sub(REPLACEMENT, text)
+
+
+def student_name(entry: str) -> str:
+    """What a student is called whose entry has this name: the name, as long as it can be shown. Others get digits of
+    their hash, so that two entries stay two students."""
+    name = shown(entry)
+    if name == entry:
+        return name
+    return f"{name} ({hashlib.sha256(entry.encode('utf-8', 'surrogatepass')).hexdigest()[:_DIGITS]})"
