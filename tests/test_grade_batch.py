@@ -3,6 +3,7 @@ nothing."""
 
 import json
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -201,7 +202,16 @@ def test_cpp_is_taken_where_the_lab_has_it(tmp_path):
 
 
 def test_the_command_writes_everything_twice_alike(lab, submissions, tmp_path):
-    arguments = ["grade", str(submissions), "--lab", "1", "--labs", str(lab.path.parent), "--out", str(tmp_path / "out")]
+    arguments = [
+        "grade",
+        str(submissions),
+        "--lab",
+        "1",
+        "--labs",
+        str(lab.path.parent),
+        "--out",
+        str(tmp_path / "out"),
+    ]
     done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "4 graded, 1 missing, 2 refused, 1 unreadable" in done.output
@@ -219,8 +229,38 @@ def test_wrong_use_is_a_sentence(lab, submissions, tmp_path, capsys):
         ([str(tmp_path / "nowhere"), "--lab", "1", "--out", str(tmp_path / "o"), *labs], "there is no folder"),
         ([str(submissions), "--lab", "9", "--out", str(tmp_path / "o"), *labs], "there is no lab '9'"),
         ([str(submissions), "--lab", "1", "--out", str(submissions / "gus.py"), *labs], "it is a file; name a folder"),
-        ([str(submissions), "--lab", "1", "--out", str(tmp_path / "o"), "--labs", str(submissions)], "there are no labs"),
+        (
+            [str(submissions), "--lab", "1", "--out", str(tmp_path / "o"), "--labs", str(submissions)],
+            "there are no labs",
+        ),
     ):
         assert main(["grade", *arguments]) == 1
         assert said in capsys.readouterr().err
     assert not (tmp_path / "o").exists()
+
+
+def test_a_gradebook_of_canvas_is_filled(lab, submissions, tmp_path):
+    book = tmp_path / "book.csv"
+    book.write_text("Student,ID,SIS Login ID,Section,Lab 1: Start (1)\n,,,,\nAda L,1,ada,a,\nZoe,2,zoe,a,\n")
+    arguments = [
+        "grade",
+        str(submissions),
+        "--lab",
+        "1",
+        "--labs",
+        str(lab.path.parent),
+        "--out",
+        str(tmp_path / "out"),
+    ]
+    done = CliRunner().invoke(cli, [*arguments, "--gradebook", str(book)], catch_exceptions=False)
+    assert done.exit_code == 0
+    assert "Ada L,1,ada,a,5" in (tmp_path / "out" / "canvas.csv").read_text()
+    assert "bob" in done.output
+
+
+def test_the_autograder_of_gradescope(lab, tmp_path):
+    arguments = ["autograder", "1", "--labs", str(lab.path.parent), "--to", str(tmp_path / "lab1.zip")]
+    done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
+    assert done.exit_code == 0
+    with zipfile.ZipFile(tmp_path / "lab1.zip") as made:
+        assert {"setup.sh", "run_autograder"} <= set(made.namelist())

@@ -239,6 +239,7 @@ cli.add_command(families.list_kernels)
 cli.add_command(families.bench)
 cli.add_command(releasing.release)
 cli.add_command(grading.grade)
+cli.add_command(grading.autograder)
 for command in labs.COMMANDS:
     cli.add_command(command)
 

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 @click.option("--seconds", type=click.FloatRange(min=1), default=120.0, show_default=True, help="Of one submission.")
 @click.option("--deadline", type=click.DateTime(), help="Note what was changed after it (by the file's date).")
 @click.option("--gradebook", type=click.Path(path_type=Path), help="A gradebook that Canvas exported, to be filled.")
+@click.option("--title", help="What the pages and Canvas call the lab (default: its README's heading).")
 @click.option("--weak-sandbox", is_flag=True, help="Grade host code and C++ although walls are missing here.")
 @click.option("--again", is_flag=True, help="Grade what is graded already, too.")
 def grade(
@@ -40,6 +41,7 @@ def grade(
     seconds: float,
     deadline: datetime | None,
     gradebook: Path | None,
+    title: str | None,
     weak_sandbox: bool,
     again: bool,
 ) -> int:
@@ -59,11 +61,28 @@ def grade(
     click.echo(f"{lab.name}: {len(found)} submissions, seed {seed}")
     with step_progress("grading") as say:
         records = batch.grade(lab, found, out, seed, jobs=jobs, seconds=seconds, again=again, progress=say)
-    written = outputs.write(records, out, title=f"{lab.name}", gradebook=gradebook)
+    written = outputs.write(records, out, title=title or lab.heading, gradebook=gradebook)
     for line in report(records):
         click.echo(line)
+    if gradebook is not None:
+        click.echo((out / outputs.CANVAS_NOTES).read_text(encoding="utf-8"), nl=False)
     click.echo(f"{out}: {len(written)} files; begin with {out / 'summary.html'}")
     return 0
+
+
+@click.command(short_help="Make the autograder of a lab for Gradescope.")
+@click.argument("lab_name", metavar="LAB")
+@click.option("--to", type=click.Path(dir_okay=False, path_type=Path), required=True, help="The .zip file to write.")
+@click.option("--labs", "root", type=click.Path(path_type=Path), help="The folder of the labs (default: labs, here).")
+def autograder(lab_name: str, to: Path, root: Path | None) -> None:
+    """Write the .zip file that Gradescope takes as autograder for LAB (5, 05_reduction or reduction). It holds gpukit
+    and the lab with its solution, and grades as `gpukit grade` does."""
+    from gpukit.grading import autograder as making
+    from gpukit.labs import folders
+
+    lab = folders.find_lab(root or folders.find_root(), lab_name)
+    output.write_bytes_at_once(to, making.autograder(lab.path))
+    click.echo(f"{to}: upload it as the autograder of {lab.heading}")
 
 
 def refuse_weak_walls(lab: Lab, found: list[Submission], allowed: bool) -> None:

@@ -79,9 +79,14 @@ def make_folder(folder: Path) -> None:
 
 def write_at_once(file: Path, text: str) -> None:
     """Write a file whole or not at all: whoever stops the program in between keeps the file as it was."""
+    write_bytes_at_once(file, text.encode())
+
+
+def write_bytes_at_once(file: Path, content: bytes) -> None:
+    """The same for what is no text."""
     unfinished = _unfinished(file)
     try:
-        unfinished.write_text(text, encoding="utf-8")
+        unfinished.write_bytes(content)
         unfinished.replace(file)
     except OSError as error:
         raise GpukitError(f"cannot write {file}: {error.strerror}.") from None

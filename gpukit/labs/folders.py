@@ -75,10 +75,14 @@ class Lab:
         return _read(self.path / "README.md")
 
     @property
+    def heading(self) -> str:
+        """ "Lab 5: Reduction", as its README begins."""
+        return self.readme.lstrip().partition("\n")[0].lstrip("# ")
+
+    @property
     def title(self) -> str:
-        """The heading of its README, without "Lab 5: "."""
-        first = self.readme.lstrip().partition("\n")[0]
-        return first.lstrip("# ").partition(": ")[2] or first.lstrip("# ")
+        """ "Reduction"."""
+        return self.heading.partition(": ")[2] or self.heading
 
     @cached_property
     def tasks(self) -> dict[str, str]:
