@@ -254,7 +254,8 @@ def test_2_2_add(lab):
     """What is 1 + 1?"""
     x = lab.rng.integers(0, 9, 100).astype(np.int32)
     args = {"x": x, "y": np.ones_like(x)}
-    lab.check("add", 2, 64, args, {"y": x + 1}, sizes=(100,), accumulates=("y",), about="the last block is partly filled")
+    about = "the last block is partly filled"
+    lab.check("add", 2, 64, args, {"y": x + 1}, sizes=(100,), accumulates=("y",), about=about)
 
 
 def test_2_3_total(lab):

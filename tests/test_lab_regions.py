@@ -79,10 +79,33 @@ def test_holes_are_where_the_regions_were():
     ]
 
 
+NESTED = """def f():
+    # BEGIN SOLUTION 1.1: a
+    # BEGIN SOLUTION 1.2: b
+    x = 1
+    # END SOLUTION
+"""
+TWO_PROMPTS = """# BEGIN SOLUTION 1.1: a
+X = 1
+# END SOLUTION
+# BEGIN SOLUTION 1.1: b
+Y = 1
+# END SOLUTION
+"""
+HALF_A_STATEMENT = """def f():
+    # BEGIN SOLUTION 1.1: a
+    if 1:
+        pass
+    # END SOLUTION
+    else:
+        pass
+"""
+
+
 @pytest.mark.parametrize(
     ("text", "line", "sentence"),
     [
-        ("def f():\n    # BEGIN SOLUTION 1.1: a\n    # BEGIN SOLUTION 1.2: b\n    x = 1\n    # END SOLUTION\n", 3, "begins inside"),
+        (NESTED, 3, "begins inside"),
         ("x = 1\n# END SOLUTION\n", 2, "without a BEGIN SOLUTION"),
         ("# BEGIN SOLUTION 1.1: a\nX = 1\n", 1, "no END SOLUTION"),
         ("# BEGIN SOLUTION 1.1\nX = 1\n# END SOLUTION\n", 1, "needs a prompt"),
@@ -95,14 +118,14 @@ def test_holes_are_where_the_regions_were():
         ("X = 1  # BEGIN SOLUTION 1.1: a\n", 1, "malformed"),
         ("# BEGIN SOLUTION 1.1: a\n\n# END SOLUTION\n", 1, "is empty"),
         ("# BEGIN SOLUTION 1.1: a\n# X = 1\n# END SOLUTION\n", 1, "is empty"),
-        ("# BEGIN SOLUTION 1.1: a\nX = 1\n# END SOLUTION\n# BEGIN SOLUTION 1.1: b\nY = 1\n# END SOLUTION\n", 4, "two prompts"),
+        (TWO_PROMPTS, 4, "two prompts"),
         ("# BEGIN SOLUTION 1.1: a\nX = 1\nprint(X)\n# END SOLUTION\n", 3, "only NAME = constant"),
         ("# BEGIN SOLUTION 1.1: a\ndef f():\n    pass\n# END SOLUTION\n", 2, "only NAME = constant"),
         ("# BEGIN SOLUTION 1.1: a\nX, Y = 1, 2\n# END SOLUTION\n", 2, "only NAME = constant"),
         ("# BEGIN SOLUTION 1.1: a\nX = = 1\n# END SOLUTION\n", 2, "not valid Python"),
-        ("def f():\n    # BEGIN SOLUTION 1.1: a\n    if 1:\n        pass\n    # END SOLUTION\n    else:\n        pass\n", None, "at: else:"),
+        (HALF_A_STATEMENT, None, "at: else:"),
     ],
-)  # fmt: skip
+)
 def test_mistakes_of_an_author_name_their_line(text, line, sentence):
     error = refused(text)
     assert sentence in error.message

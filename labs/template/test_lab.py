@@ -1,4 +1,4 @@
-"""The grade of lab 42. A test is called test_N_k_what for task N.k, and its docstring is the hint: it asks, never tells."""
+"""The grade of lab 42. test_N_k_what tests task N.k; its docstring is the hint, which asks and never tells."""
 
 import numpy as np
 
