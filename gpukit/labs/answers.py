@@ -20,7 +20,7 @@ from gpukit.labs.errors import AnswerRefused, LabError, NoKernel
 from gpukit.labs.folders import Lab
 from gpukit.labs.holes import Hole, cpp_functions, holes
 from gpukit.labs.regions import CPP, PYTHON, SUFFIXES
-from gpukit.labs.wording import value_text
+from gpukit.labs.wording import LONGEST, value_text
 from gpukit.registry import nearest
 from gpukit.report.layout import near_path
 from gpukit.sandbox import cpp, policy
@@ -89,10 +89,9 @@ class Answer:
             )
         try:
             return _cpp_number(match["value"].strip())
-        except (ValueError, SyntaxError):
-            raise GpukitError(
-                f"`{name}` must be one number: {match['value'].strip()} is none", file=self.file
-            ) from None
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            value = " ".join(match["value"].split())[:LONGEST]
+            raise GpukitError(f"`{name}` must be one number: {value} is none", file=self.file) from None
 
     def hole_of(self, task: str) -> Hole | None:
         """The first hole of a task."""

@@ -308,21 +308,21 @@ def carriage_returns(root: Path) -> str:
 @attack
 def brackets(root: Path) -> str:
     """Deserves: refused
-    Named: line 1"""
+    Named: brackets nested more than 50 deep"""
     return submit(root, "brackets", "STEPS = " + "(" * 2400 + "8" + ")" * 2400 + "\n")
 
 
 @attack
 def signs(root: Path) -> str:
     """Deserves: refused
-    Named: line 1"""
+    Named: more than 2,000 words"""
     return submit(root, "signs", "STEPS = \\\n" + "- \\\n" * 40_000 + "8\n")
 
 
 @attack
 def dots(root: Path) -> str:
     """Deserves: refused
-    Named: line 1"""
+    Named: more than 2,000 words"""
     return submit(root, "dots", "STEPS = (a\n" + ".b\n" * 50_000 + ")\n")
 
 
@@ -336,7 +336,7 @@ def sum_of_many(root: Path) -> str:
 @attack
 def nested_blocks(root: Path) -> str:
     """Deserves: refused
-    Named: not valid Python"""
+    Named: blocks nested more than 20 deep"""
     lines = ["from numba import cuda", "@cuda.jit", "def dot(a, b, partial):"]
     lines += [" " * (i + 1) + "if a[0] > 0:" for i in range(99)]
     return submit(root, "nested_blocks", "\n".join([*lines, " " * 100 + "pass"]) + "\n")
@@ -347,7 +347,7 @@ def many_branches(root: Path) -> str:
     """An else in an else in an else, without deeper lines.
 
     Deserves: refused
-    Named: nested more than"""
+    Named: this cannot be read as Python"""
     text = "from numba import cuda\n\n\n@cuda.jit\ndef dot(a, b, partial):\n    if a[0] == 0:\n        pass\n"
     text += "".join(f"    elif a[0] == {i}:\n        pass\n" for i in range(3000))
     return submit(root, "many_branches", text)
@@ -406,14 +406,14 @@ def open_comment(root: Path) -> str:
 @attack
 def notebook_of_no_sense(root: Path) -> str:
     """Deserves: unreadable
-    Named: notebook"""
+    Named: nested more than 40 deep"""
     return submit(root, "notebook_of_no_sense", "{" * 1000, "student.ipynb")
 
 
 @attack
 def notebook_of_brackets(root: Path) -> str:
     """Deserves: unreadable
-    Named: notebook"""
+    Named: nested more than 40 deep"""
     return submit(root, "notebook_of_brackets", "[" * 150_000, "student.ipynb")
 
 
@@ -430,7 +430,7 @@ def notebook_with_a_shell(root: Path) -> str:
     """Commands for the shell and for IPython in an answer's cell.
 
     Deserves: refused
-    Named: line"""
+    Named: this is not valid Python"""
     source = ["%%task 5.1\n", "!touch /CANARY/written_by_a_shell\n", "%run /etc/passwd\n", QUIZ]
     cell = {"cell_type": "code", "source": source, "metadata": {}, "outputs": [], "execution_count": None}
     made = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
@@ -454,7 +454,7 @@ def named(student: str, why: str) -> None:
 for _student, _why in (
     ("-rf", "of_an_option"),
     ("--out=x", "of_an_option_with_a_value"),
-    ("..\\..\\x", "of_a_path_on_windows"),
+    ("x\\..\\..\\y", "of_a_path_on_windows"),
     ("C:", "of_a_drive"),
     ("CON", "of_a_device"),
     ("a" * 250, "of_250_letters"),

@@ -1,8 +1,8 @@
 /*
 What the compiler knows of the time and the place.
 
-Deserves: 0 points
-Named: another number was counted than predicted
+Deserves: refused
+Named: the name of a file or a time
 */
 constexpr const char* when = __DATE__ __TIME__ __FILE__;
 constexpr int STEPS = sizeof(__FILE__);

@@ -2,7 +2,7 @@
 Ask the compiler which files are there.
 
 Deserves: refused
-Named: __has_include
+Named: a look at files
 */
 #if __has_include("/root/.ssh/id_rsa")
 constexpr int STEPS = 8;

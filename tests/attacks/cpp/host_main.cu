@@ -2,7 +2,7 @@
 A program with host code.
 
 Deserves: 0 points
-Named: dot
+Named: there is no kernel `dot` here
 */
 extern "C" int system(const char*);
 int main() { return system("touch /CANARY/written_by_main"); }

@@ -2,6 +2,6 @@
 A C++20 module.
 
 Deserves: refused
-Named: import
+Named: a look at files
 */
 import "/etc/passwd";

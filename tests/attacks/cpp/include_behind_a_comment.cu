@@ -2,7 +2,7 @@
 A comment that ends where a reader of lines does not see it.
 
 Deserves: refused
-Named: include
+Named: a line that goes on in the next
 */
 // a comment that goes on in the next line \
 #include "not this"

@@ -2,6 +2,6 @@
 # in its other spelling.
 
 Deserves: refused
-Named: include
+Named: `##`, which makes new words of two
 */
 %:include "/etc/passwd"

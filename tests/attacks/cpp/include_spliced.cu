@@ -2,7 +2,7 @@
 A directive over two lines, and one behind a comment.
 
 Deserves: refused
-Named: include
+Named: #inc
 */
 #inc\
 lude "/etc/passwd"

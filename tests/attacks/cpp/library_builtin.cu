@@ -1,8 +1,8 @@
 /*
 A function of the compiler's own library, under a name that it may claim.
 
-Deserves: 0 points
-Named: dot
+Deserves: refused
+Named: a name of the compiler's own
 */
 extern "C" __device__ float __nv_sqrtf(float);
 extern "C" __device__ int __nvvm_reflect(const char*);

@@ -2,7 +2,7 @@
 The warp tail of 2007, whose volatile says nothing about who waits.
 
 Deserves: 0 points
-Named: race
+Named: race_shared
 */
 extern "C" __global__ void largest_magnitude(const float* x, float* partial, int n) {
     __shared__ volatile float sizes[256];

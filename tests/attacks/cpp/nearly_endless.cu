@@ -2,7 +2,7 @@
 A kernel with an end that nobody will see.
 
 Deserves: 0 points
-Named: step
+Named: the kernel `dot` does not end: after
 */
 extern "C" __global__ void dot(const float* a, const float* b, float* partial, int n) {
     float total = 0;

@@ -2,7 +2,7 @@
 Pragmas may name libraries and files.
 
 Deserves: refused
-Named: pragma
+Named: #pragma include_alias
 */
 #pragma include_alias("a.h", "/etc/passwd")
 _Pragma("GCC dependency \"/etc/passwd\"")

@@ -1,8 +1,8 @@
 /*
-A macro that doubles 40 times.
+Macros of macros of macros: a sum of a hundred thousand parts in nine lines.
 
-Deserves: refused
-Named: #define
+Deserves: 0 points
+Named: the CUDA C++ compiler did not end within 20 s
 */
 #define A0 x + x
 #define A1 A0 + A0
@@ -13,10 +13,7 @@ Named: #define
 #define A6 A5 + A5 + A5 + A5 + A5 + A5 + A5 + A5
 #define A7 A6 + A6 + A6 + A6 + A6 + A6 + A6 + A6
 #define A8 A7 + A7 + A7 + A7 + A7 + A7 + A7 + A7
-#define A9 A8 + A8 + A8 + A8 + A8 + A8 + A8 + A8
-#define B0 A9 + A9 + A9 + A9 + A9 + A9 + A9 + A9
-#define B1 B0 + B0 + B0 + B0 + B0 + B0 + B0 + B0
 extern "C" __global__ void dot(const float* a, const float* b, float* partial, int n) {
     float x = a[0];
-    partial[0] = B1;
+    partial[0] = A8;
 }

@@ -2,7 +2,7 @@
 An answer in a comment. It is read as it stands there; half of the quiz is right.
 
 Deserves: 0 points
-Named: IDLE_THREADS
+Named: there is no constant `IDLE_THREADS` here
 */
 /*
 constexpr int STEPS = 8;

@@ -2,7 +2,7 @@
 Code that runs when a program is loaded.
 
 Deserves: 0 points
-Named: there is no kernel
+Named: there is no kernel `dot` here
 */
 extern "C" int system(const char*);
 struct Early {

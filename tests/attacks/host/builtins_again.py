@@ -1,7 +1,7 @@
 """The built-in names by their own module.
 
 Deserves: refused
-Named: __builtins__
+Named: it is not among those that labs use
 """
 
 

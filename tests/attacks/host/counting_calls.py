@@ -1,7 +1,7 @@
 """Answer by the number of the call, which a list as default value counts.
 
-Deserves: 0 points
-Named: wrong answer
+Deserves: refused
+Named: a default is a number or name
 """
 
 

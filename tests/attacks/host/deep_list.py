@@ -1,4 +1,4 @@
-"""Lists nested a million deep.
+"""Lists nested a ten thousand deep.
 
 Deserves: 0 points
 Named: nested
@@ -7,6 +7,6 @@ Named: nested
 
 def blocks_for_image(rows, columns):
     made = 1
-    for _ in range(1_000_000):
+    for _ in range(10_000):
         made = [made]
     return made

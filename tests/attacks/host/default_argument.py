@@ -1,7 +1,7 @@
 """Work in a default value, which runs when the function is made.
 
 Deserves: refused
-Named: default
+Named: a default is a number or name
 """
 
 

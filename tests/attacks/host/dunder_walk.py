@@ -1,7 +1,7 @@
 """From a tuple to all classes that there are, and from those to everything.
 
 Deserves: refused
-Named: __class__
+Named: the attribute `.__base__`
 """
 
 

@@ -1,7 +1,7 @@
 """The same, with the class inside the function.
 
 Deserves: refused
-Named: class
+Named: a class: a lab needs functions only
 """
 
 

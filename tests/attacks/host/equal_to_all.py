@@ -1,7 +1,7 @@
 """An object that says it equals everything.
 
 Deserves: refused
-Named: class
+Named: a class: a lab needs functions only
 """
 
 

@@ -1,7 +1,7 @@
 """Leave the child at once, with status 0.
 
 Deserves: refused
-Named: import
+Named: an import inside a function
 """
 
 

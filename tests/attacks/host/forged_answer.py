@@ -1,7 +1,7 @@
 """An answer whose text is a record, a page and a terminal's commands.
 
 Deserves: 0 points
-Named: another answer
+Named: half a surrogate pair
 """
 
 

@@ -1,7 +1,7 @@
 """Write the record of the calls to stdout.
 
-Deserves: refused
-Named: print
+Deserves: 0 points
+Named: wrong answer
 """
 
 

@@ -1,7 +1,7 @@
 """One function is honest, the other returns NaN, which is within no bound.
 
 Deserves: 1 points
-Named: nan
+Named: got       nan
 """
 
 import math

@@ -1,7 +1,7 @@
 """An answer as large as may be, each time.
 
 Deserves: 0 points
-Named: limit
+Named: `limit` returned more than 4,194,304 bytes
 """
 
 

@@ -1,7 +1,7 @@
 """A number of more digits than Python prints.
 
 Deserves: 0 points
-Named: wrong answer
+Named: a number of 100,001 bits
 """
 
 

@@ -1,9 +1,9 @@
 """A number that takes all memory.
 
 Deserves: 0 points
-Named: blocks_for_image
+Named: MemoryError: it asks for more memory
 """
 
 
 def blocks_for_image(rows, columns):
-    return 10 ** 10 ** 10, 1
+    return 1 << (1 << 45), 1

@@ -1,7 +1,7 @@
 """A string of a terabyte.
 
 Deserves: 0 points
-Named: memory
+Named: MemoryError: it asks for more memory
 """
 
 

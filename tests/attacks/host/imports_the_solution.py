@@ -1,7 +1,7 @@
 """Use the instructor's function.
 
 Deserves: refused
-Named: solution
+Named: an import of solution
 """
 
 from solution import blocks_for

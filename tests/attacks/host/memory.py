@@ -1,7 +1,7 @@
 """All memory there is.
 
 Deserves: 0 points
-Named: memory
+Named: MemoryError: it asks for more memory
 """
 
 

@@ -1,7 +1,7 @@
 """All memory there is, in one array.
 
 Deserves: 0 points
-Named: memory
+Named: MemoryError
 """
 
 import numpy as np

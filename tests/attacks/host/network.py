@@ -1,7 +1,7 @@
 """Call home.
 
 Deserves: refused
-Named: import
+Named: an import of socket
 """
 
 import socket

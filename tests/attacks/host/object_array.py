@@ -1,7 +1,7 @@
 """An array of objects.
 
-Deserves: 0 points
-Named: it returned
+Deserves: refused
+Named: `object` in the host function
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Work while the file is read.
 
 Deserves: refused
-Named: ANSWER
+Named: in a constant: it is known only when the file runs
 """
 
 

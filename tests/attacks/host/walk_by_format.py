@@ -1,7 +1,7 @@
 """The same walk by a format text.
 
 Deserves: refused
-Named: format
+Named: the attribute `.format`
 """
 
 

@@ -1,7 +1,7 @@
 """Frames through a generator.
 
 Deserves: refused
-Named: gi_frame
+Named: the attribute `.f_back`
 """
 
 

@@ -1,7 +1,7 @@
 """A decorator on host code.
 
 Deserves: refused
-Named: decorator
+Named: the only one is @cuda.jit
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Code in an annotation runs when the function is made.
 
 Deserves: refused
-Named: annotation
+Named: an annotation is the name of a type
 """
 
 from numba import cuda

@@ -1,7 +1,7 @@
 """A coroutine with a kernel's name.
 
 Deserves: refused
-Named: async
+Named: an `async` function
 """
 
 from numba import cuda

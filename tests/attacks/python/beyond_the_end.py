@@ -1,7 +1,7 @@
 """Read past the input, where the expected answer might lie, and write past the output.
 
 Deserves: 0 points
-Named: oob
+Named: oob_global_read
 """
 
 from numba import cuda

@@ -1,7 +1,7 @@
 """Keep the answers of one launch for the next, in an array of the file.
 
 Deserves: refused
-Named: CACHE
+Named: the call `np.zeros(...)` in a constant
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Functions that call each other twice: 2^40 copies for whoever copies them in.
 
 Deserves: 0 points
-Named: cannot be run
+Named: too large once its device functions are put in place
 """
 
 from numba import cuda

@@ -1,7 +1,7 @@
 """Code in a class body runs when the class is made.
 
 Deserves: refused
-Named: class
+Named: a class: a lab needs functions only
 """
 
 

@@ -1,7 +1,7 @@
 """Pairs of pairs of pairs among the constants, texts that double, numbers that square: terabytes when written out.
 
 Deserves: 0 points
-Named: STEPS
+Named: `STEPS` must be a number that is written down
 """
 
 A0 = (1, 1)

@@ -1,7 +1,7 @@
 """Code in a decorator runs when the function is made.
 
 Deserves: refused
-Named: decorator
+Named: the only one is @cuda.jit
 """
 
 from numba import cuda

@@ -1,7 +1,7 @@
 """Code in a default value runs when the function is made.
 
 Deserves: refused
-Named: default
+Named: a default is a number or name
 """
 
 from numba import cuda

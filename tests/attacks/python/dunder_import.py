@@ -1,7 +1,7 @@
 """Import without the word import.
 
 Deserves: refused
-Named: __import__
+Named: nothing is called outside functions
 """
 
 os = __import__("os")

@@ -1,7 +1,7 @@
 """A loop without an end.
 
 Deserves: 0 points
-Named: does not end
+Named: no way leads out of this loop
 """
 
 from numba import cuda

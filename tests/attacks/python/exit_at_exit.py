@@ -1,7 +1,7 @@
 """Leave with exit status 0 when the process ends, whatever the tests said.
 
 Deserves: refused
-Named: import
+Named: an import of atexit
 """
 
 import atexit

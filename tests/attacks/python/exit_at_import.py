@@ -1,7 +1,7 @@
 """Leave with exit status 0 as soon as the file is imported.
 
 Deserves: refused
-Named: import
+Named: an import of os
 """
 
 import os

@@ -1,7 +1,7 @@
 """Children that outlive the grader.
 
 Deserves: refused
-Named: import
+Named: an import of subprocess
 """
 
 import subprocess

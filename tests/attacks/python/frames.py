@@ -1,7 +1,7 @@
 """Look for the expected array in the caller's frame.
 
 Deserves: refused
-Named: import
+Named: an import of sys
 """
 
 import sys

@@ -1,7 +1,7 @@
 """A block that always runs.
 
 Deserves: refused
-Named: if
+Named: an `if` outside a function
 """
 
 if True:

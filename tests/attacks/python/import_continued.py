@@ -1,7 +1,7 @@
 """An import over two lines, behind a constant.
 
 Deserves: refused
-Named: os
+Named: an import of os
 """
 
 BLOCK = 256; import \

@@ -1,7 +1,7 @@
 """An import inside a kernel.
 
 Deserves: refused
-Named: import
+Named: an import inside a function
 """
 
 from numba import cuda

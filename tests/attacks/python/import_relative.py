@@ -1,7 +1,7 @@
 """Use a file further up.
 
 Deserves: refused
-Named: import
+Named: an import from a file beside this one
 """
 
 from ..labs.solution import dot

@@ -1,7 +1,7 @@
 """Use the instructor's kernel.
 
 Deserves: refused
-Named: solution
+Named: an import of solution
 """
 
 from solution import dot, block_argmax, beats, fold

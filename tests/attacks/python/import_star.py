@@ -1,7 +1,7 @@
 """Take all names of a module, whatever they are.
 
 Deserves: refused
-Named: *
+Named: `from math import *`
 """
 
 from math import *

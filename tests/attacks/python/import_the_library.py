@@ -1,7 +1,7 @@
 """Give the course's own kernel as the answer.
 
 Deserves: refused
-Named: gpukit.kernels
+Named: an import of gpukit.kernels
 """
 
 from gpukit.kernels.reduction import shuffle as dot

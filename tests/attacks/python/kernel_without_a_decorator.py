@@ -1,7 +1,7 @@
 """The kernel's name on what is none.
 
 Deserves: refused
-Named: dot
+Named: the function `dot` without a decorator
 """
 
 

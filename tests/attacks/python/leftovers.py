@@ -1,7 +1,7 @@
 """Read shared memory that nobody has filled: zeros, with luck.
 
 Deserves: 0 points
-Named: uninit
+Named: uninit_shared_read
 """
 
 import numpy as np

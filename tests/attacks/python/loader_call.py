@@ -1,7 +1,7 @@
 """Let the reader of the file work: a function that computes a constant.
 
 Deserves: refused
-Named: STEPS
+Named: the function `tower` without a decorator
 """
 
 

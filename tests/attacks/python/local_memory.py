@@ -1,7 +1,7 @@
 """A terabyte for every thread.
 
 Deserves: 0 points
-Named: local
+Named: is larger than a thread can have
 """
 
 import numpy as np

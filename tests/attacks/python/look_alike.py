@@ -1,7 +1,7 @@
 """The forbidden name in other letters, which Python takes for the same.
 
 Deserves: refused
-Named: __import__
+Named: has letters that are not ASCII
 """
 
 os = __ｉｍｐｏｒｔ__("os")

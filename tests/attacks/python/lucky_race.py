@@ -1,7 +1,7 @@
 """The warp tail of 2007, without a word on who waits: right on a machine that goes in step, and a race.
 
 Deserves: 0 points
-Named: race
+Named: race_shared
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """Reach a module that somebody else has imported.
 
 Deserves: refused
-Named: import
+Named: an import of sys
 """
 
 from sys import modules

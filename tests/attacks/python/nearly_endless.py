@@ -1,7 +1,7 @@
 """A loop with an end, which nobody will see: it gets on all the time. The quiz is answered honestly.
 
 Deserves: 4 points
-Named: step
+Named: the kernel `dot` does not end: after
 """
 
 from numba import cuda

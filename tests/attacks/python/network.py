@@ -1,7 +1,7 @@
 """Tell somebody what the tests are.
 
 Deserves: refused
-Named: import
+Named: an import of socket
 """
 
 import socket

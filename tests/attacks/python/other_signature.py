@@ -1,7 +1,7 @@
 """A kernel that takes anything.
 
-Deserves: refused
-Named: *args
+Deserves: 0 points
+Named: `**` parameters are not available in a kernel
 """
 
 from numba import cuda

@@ -1,7 +1,7 @@
 """Holes that do not look like holes.
 
 Deserves: 0 points
-Named: assert or raise
+Named: no thread wrote it
 """
 
 from numba import cuda

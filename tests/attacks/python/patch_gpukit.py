@@ -1,7 +1,7 @@
 """Replace the machine's entry point by one that reports nothing.
 
 Deserves: refused
-Named: import
+Named: an import of gpukit
 """
 
 import gpukit

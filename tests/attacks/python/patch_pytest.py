@@ -1,7 +1,7 @@
 """Make every test of pytest pass.
 
 Deserves: refused
-Named: import
+Named: an import of _pytest.python
 """
 
 import _pytest.python

@@ -1,7 +1,7 @@
 """A constant that would take all memory to work out.
 
 Deserves: refused
-Named: STEPS
+Named: the constant `10 ** 10 ** 10`: it may grow too large
 """
 
 STEPS = 10**10**10

@@ -1,7 +1,7 @@
 """Constants of a kernel that would take all memory to work out.
 
 Deserves: 0 points
-Named: cannot be run
+Named: a tuple of more than 65,536 values
 """
 
 from numba import cuda

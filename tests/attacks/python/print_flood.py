@@ -1,7 +1,7 @@
 """More text than a disk holds.
 
 Deserves: 0 points
-Named: print
+Named: the kernel `dot` does not end: after
 """
 
 from numba import cuda

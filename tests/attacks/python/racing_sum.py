@@ -1,7 +1,7 @@
 """All threads write the same slot, one after the other as it happens here.
 
 Deserves: 0 points
-Named: race
+Named: race_global
 """
 
 from numba import cuda

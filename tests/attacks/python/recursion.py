@@ -1,7 +1,7 @@
 """A device function that calls itself.
 
 Deserves: 0 points
-Named: recurs
+Named: `down` calls itself on every path and never returns
 """
 
 from numba import cuda

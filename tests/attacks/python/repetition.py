@@ -1,7 +1,7 @@
 """A string of a terabyte.
 
 Deserves: refused
-Named: STEPS
+Named: it may grow too large
 """
 
 STEPS = "a" * 10**12

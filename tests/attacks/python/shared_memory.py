@@ -1,7 +1,7 @@
 """More shared memory than any GPU has.
 
 Deserves: 0 points
-Named: shared
+Named: the shared arrays of the kernel have 8,000,000,000,000 bytes
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A number of a terabit.
 
 Deserves: refused
-Named: STEPS
+Named: the constant `1 << 10 ** 12`: it may grow too large
 """
 
 STEPS = 1 << 10**12

@@ -1,7 +1,7 @@
 """Take the time limit's signal, and send one to the parent.
 
 Deserves: refused
-Named: import
+Named: an import of os
 """
 
 import os

@@ -1,7 +1,7 @@
 """A thread that changes the answers later.
 
 Deserves: refused
-Named: import
+Named: an import of threading
 """
 
 import threading

@@ -1,7 +1,7 @@
 """Fall back on what is known to work.
 
 Deserves: refused
-Named: try
+Named: a `try` outside a function
 """
 
 try:

@@ -1,7 +1,7 @@
 """Pairs of pairs of pairs: a type of 2^60 parts.
 
 Deserves: 0 points
-Named: cannot be run
+Named: a tuple of more than 65,536 values
 """
 
 from numba import cuda

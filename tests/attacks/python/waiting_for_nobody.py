@@ -1,7 +1,7 @@
 """Half of the block waits at a barrier that the other half never reaches.
 
 Deserves: 0 points
-Named: barrier
+Named: does not end: nothing that this loop's condition depends on changes
 """
 
 from numba import cuda
