@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import shlex
 import shutil
+import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gpukit.errors import GpukitError
-from gpukit.labs import answers, references, regions, running
+from gpukit.labs import answers, references, regions, running, skeletons
 from gpukit.labs.errors import LabError
 from gpukit.labs.folders import Lab, find_labs
 from gpukit.labs.references import RECORDED_SEED, Counted
@@ -16,6 +18,8 @@ from gpukit.report.layout import near_path
 
 # What a student gets of a lab's folder, besides the generated files. Everything else stays with the instructor.
 GIVEN = ("README.md", "test_lab.py", "given.py")
+TUTOR = "AGENTS.md"  # what assistants read
+INSTALL, PYTEST = "gpukit[compiled]", "pytest>=8.3"
 INSTRUCTORS = ("solution.py", "solution.cu", "wrong")
 # A line that short says nothing: a bracket, `else:`, a barrier.
 FEWEST_CHARACTERS = 12
@@ -30,18 +34,23 @@ FRONT_PAGE = """\
 
 You need Python 3.11 or newer, and no GPU.
 
-    python -m pip install gpukit pytest
+    python -m pip install -r requirements.txt
     pytest labs/
 
-`pytest labs/` says what is open, where, and what comes next. In each lab read `README.md`, then edit `student.py`
-{cpp}and nothing else. `gpukit watch` runs your tests whenever you save, `gpukit hint {first}` helps, and
-`gpukit reset {first}` gives a fresh file. `gpukit profile FILE:KERNEL` and `gpukit check FILE:KERNEL` show what a
-kernel does, line by line.
+{how}
 
 | lab | what it is about |
 |---|---|
 {rows}
 """
+HOW = (
+    "`pytest labs/` says what is open, where, and what comes next. In each lab read `README.md`, then edit `student.py`",
+    "and nothing else. `gpukit watch` runs your tests whenever you save, `gpukit hint {first}` helps, and",
+    "`gpukit reset {first}` gives a fresh file. `gpukit profile FILE:KERNEL` and `gpukit check FILE:KERNEL` show what a",
+    "kernel does, line by line.",
+)
+CPP_TOO = "Where there is a `student.cu`, you may write CUDA C++ in it instead."
+NOTEBOOKS_TOO = "Each lab is a Jupyter notebook, too: the `.ipynb` in its folder."
 
 
 # --- generated files -------------------------------------------------------------------------------------------------
@@ -61,7 +70,8 @@ def generated(lab: Lab) -> dict[str, str]:
 
 
 def reference_text(lab: Lab) -> str:
-    """What the solution's cost launches count, as JSON, for where there is no solution."""
+    """What the solution's cost launches count, and the students' files as they are given out, as JSON, for where there
+    is no solution."""
     counters = {}
     for language in lab.languages:
         with answers.answer(lab, answers.SOLUTION, language) as solution:
@@ -72,7 +82,8 @@ def reference_text(lab: Lab) -> str:
                     why = outcome.finding or (outcome.hole and outcome.hole.prompt)
                     raise LabError(f"the solution does not pass {test.name}: {why}", file=solution.file)
             counters[language] = {test: [_rounded(one) for one in found] for test, found in counted.made.items()}
-    return json.dumps({"seed": RECORDED_SEED, "counters": counters}, indent=1, sort_keys=True) + "\n"
+    found = {"seed": RECORDED_SEED, "counters": counters, skeletons.KEY: skeletons.skeletons(lab)}
+    return json.dumps(found, indent=1, sort_keys=True) + "\n"
 
 
 def _rounded(counters: dict[str, float]) -> dict[str, float]:
@@ -134,8 +145,12 @@ def _faults_of(lab: Lab) -> Iterator[str]:
 # --- the students' tree ----------------------------------------------------------------------------------------------
 
 
-def release(root: Path, to: Path) -> list[Path]:
+def release(root: Path, to: Path, *, install: str = INSTALL, notebooks: bool = False, course: str = "") -> list[Path]:
     """Build the students' tree in `to`, which must be new or empty; the files that were written.
+
+    Args:
+        install: what pip installs to get gpukit. notebooks: each lab as a notebook, too. course: address of the git
+            repository that this tree will be, for notebooks that are opened alone, as on Colab.
 
     Raises GpukitError where the labs have faults, `to` holds something, or an answer would get out.
     """
@@ -145,15 +160,20 @@ def release(root: Path, to: Path) -> list[Path]:
     if to.exists() and (not to.is_dir() or any(to.iterdir())):
         raise GpukitError(f"{to} is there already: name a new folder, so that nobody's work is lost")
     labs = find_labs(root)
-    _write(to / "README.md", front_page(labs))
+    _write(to / "README.md", front_page(labs, notebooks))
+    _write(to / "requirements.txt", f"{install}\n{PYTEST}\n")
     _write(to / "pytest.ini", PYTEST_INI)
     _copy(root / "conftest.py", to / "labs" / "conftest.py")
+    if (root / TUTOR).is_file():
+        _copy(root / TUTOR, to / TUTOR)
     for lab in labs:
         for name in GIVEN:
             if (lab.path / name).is_file():
                 _copy(lab.path / name, to / "labs" / lab.name / name)
         for name, text in generated(lab).items():
             _write(to / "labs" / lab.name / name, text)
+        if notebooks:
+            _write(to / "labs" / lab.name / f"{lab.name}.ipynb", notebook_text(lab, install, course))
     found = list(leaks(labs, to))
     if found:
         shutil.rmtree(to)
@@ -161,12 +181,25 @@ def release(root: Path, to: Path) -> list[Path]:
     return sorted(path for path in to.rglob("*") if path.is_file())
 
 
-def front_page(labs: Iterable[Lab]) -> str:
+def notebook_text(lab: Lab, install: str = INSTALL, course: str = "") -> str:
+    """A lab as a notebook. Raises ModuleNotFoundError where nbformat is missing."""
+    import nbformat
+
+    from gpukit.labs import notebooks
+
+    return nbformat.writes(
+        notebooks.build(lab, install=shlex.quote(install), course=shlex.quote(course) if course else "")
+    )
+
+
+def front_page(labs: Iterable[Lab], notebooks: bool = False) -> str:
     """The README of the students' tree."""
     labs = list(labs)
     rows = "\n".join(f"| [{lab.name}](labs/{lab.name}/README.md) | {lab.title} |" for lab in labs)
-    cpp = "(or `student.cu`, where there is one) " if any(len(lab.languages) > 1 for lab in labs) else ""
-    return FRONT_PAGE.format(count=len(labs), rows=rows, cpp=cpp, first=labs[0].number)
+    cpp = [CPP_TOO] if any(len(lab.languages) > 1 for lab in labs) else []
+    words = " ".join([*HOW, *cpp, *([NOTEBOOKS_TOO] if notebooks else [])]).format(first=int(labs[0].number))
+    how = textwrap.fill(words, 100, break_on_hyphens=False)
+    return FRONT_PAGE.format(count=len(labs), rows=rows, how=how)
 
 
 def _write(path: Path, text: str) -> None:
