@@ -1,6 +1,7 @@
 """The labs as notebooks: built, run in a real kernel, and read back."""
 
 import ast
+import atexit
 import json
 import re
 import sys
@@ -322,8 +323,11 @@ class Shell:
 
     def __init__(self, monkeypatch):
         from IPython.core.interactiveshell import InteractiveShell
+        from traitlets.config import Config
 
-        self.shell = InteractiveShell(ipython_dir=str(Path.cwd() / ".ipython"))
+        quiet = Config({"HistoryManager": {"enabled": False}})
+        self.shell = InteractiveShell(ipython_dir=str(Path.cwd() / ".ipython"), config=quiet)
+        atexit.unregister(self.shell.atexit_operations)
         self.shell.run_line_magic("load_ext", "gpukit.labs.notebooks")
         self.shown = []
         monkeypatch.setattr("gpukit.labs.notebooks.magics.display", self.shown.append)

@@ -393,7 +393,7 @@ def test_a_half_written_file_is_an_error_with_its_line_until_the_next_save(lab, 
     watch.until("task 1.1 is not started")
     whole = student(lab).read_text()
     student(lab).write_text(whole[: whole.index("def clip") + 9])
-    assert "student.py:10: this is not valid Python" in watch.until("again")
+    assert "student.py:9: this is not valid Python: '(' was never closed" in watch.until("again")
     student(lab).write_text(whole)
     watch.until("task 1.1 is not started")
 
@@ -441,7 +441,7 @@ class TestTerminal:
         terminal.expect("task 1.1 is not started")
         terminal.expect("q quit")
         terminal.send("h")
-        terminal.expect("hint: How many lanes has a warp")
+        terminal.expect("that was the last hint; read")
         terminal.send("n")
         terminal.expect("task 1.2, keep each value")
         terminal.send("p")
