@@ -13,7 +13,7 @@ from gpukit.cli import output
 @click.option("--to", type=click.Path(path_type=Path), help="Build the students' tree here: a new or empty folder.")
 @click.option("--check", is_flag=True, help="Only prove that the labs can be given out: exit code 1 if not.")
 @click.option("--notebooks", is_flag=True, help="With --to: each lab as a Jupyter notebook, too.")
-@click.option("--install", help="What students give pip to get gpukit (default: gpukit[compiled]).")
+@click.option("--install", help="What students give pip to get gpukit (default: a copy of this one, in the tree).")
 @click.option("--course", default="", help="Address of the git repository that the tree will be, for Colab.")
 @click.option("--labs", "root", type=click.Path(path_type=Path), help="The folder of the labs (default: labs, here).")
 def release(to: Path | None, check: bool, notebooks: bool, install: str | None, course: str, root: Path | None) -> int:

@@ -10,16 +10,12 @@ import io
 import json
 import shlex
 import zipfile
-from collections.abc import Iterator
 from pathlib import Path
 
-import gpukit
+from gpukit import packing
 from gpukit.errors import GpukitError
 
-CHECKOUT = ("pyproject.toml", "README.md", "LICENSE")
-FOLDERS = ("gpukit", "data")
 LEFT_OUT_OF_LABS = ("student.py", "student.cu", "wrong")
-DATE = (1980, 1, 1, 0, 0, 0)  # of every file, so that the same files make the same zip
 
 _SETUP = """\
 #!/usr/bin/env bash
@@ -72,39 +68,17 @@ def autograder(lab: Path) -> bytes:
     """
     if not (lab / "test_lab.py").is_file():
         raise GpukitError(f"{lab} is no lab: it has no test_lab.py")
-    root = Path(gpukit.__file__).resolve().parents[1]
-    if missing := [name for name in CHECKOUT if not (root / name).is_file()]:
-        raise GpukitError(
-            f"an autograder is made from a checkout of gpukit; this one, {root}, has no {', '.join(missing)}"
-        )
     called = lab.resolve().name
     extra = "[compiled]" if (lab / "solution.cu").is_file() else ""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        _add(archive, "setup.sh", _SETUP.format(extra=extra).encode(), executable=True)
+        packing.add(archive, "setup.sh", _SETUP.format(extra=extra).encode(), executable=True)
         run = _RUN.format(before=json.dumps(_BEFORE, indent=1), lab=shlex.quote(called))
-        _add(archive, "run_autograder", run.encode(), executable=True)
-        for name in CHECKOUT:
-            _add(archive, name, (root / name).read_bytes())
-        for folder in FOLDERS:
-            for path in _files(root / folder):
-                _add(archive, path.relative_to(root).as_posix(), path.read_bytes())
-        for path in _files(lab):
+        packing.add(archive, "run_autograder", run.encode(), executable=True)
+        for name, content in packing.checkout_files():
+            packing.add(archive, name, content)
+        for path in packing.files_in(lab):
             place = path.relative_to(lab)
             if place.parts[0] not in LEFT_OUT_OF_LABS:
-                _add(archive, f"labs/{called}/{place.as_posix()}", path.read_bytes())
+                packing.add(archive, f"labs/{called}/{place.as_posix()}", path.read_bytes())
     return buffer.getvalue()
-
-
-def _files(folder: Path) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file() and "__pycache__" not in path.parts:
-            yield path
-
-
-def _add(archive: zipfile.ZipFile, name: str, content: bytes, *, executable: bool = False) -> None:
-    entry = zipfile.ZipInfo(name, DATE)
-    entry.compress_type = zipfile.ZIP_DEFLATED
-    entry.create_system = 3  # Unix, whose permissions the next line gives, on any computer
-    entry.external_attr = (0o100755 if executable else 0o100644) << 16
-    archive.writestr(entry, content)

@@ -9,6 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+from gpukit import packing
 from gpukit.errors import GpukitError
 from gpukit.labs import answers, references, regions, running, skeletons
 from gpukit.labs.errors import LabError
@@ -19,7 +20,9 @@ from gpukit.report.layout import near_path
 # What a student gets of a lab's folder, besides the generated files. Everything else stays with the instructor.
 GIVEN = ("README.md", "test_lab.py", "given.py")
 TUTOR = "AGENTS.md"  # what assistants read
-INSTALL, PYTEST = "gpukit[compiled]", "pytest>=8.3"
+# gpukit comes with the tree: its name in a package index may be somebody else's.
+PACKED = "gpukit.zip"
+INSTALL, PYTEST = f"./{PACKED}[compiled]", "pytest>=8.3"
 INSTRUCTORS = ("solution.py", "solution.cu", "wrong")
 # A line that short says nothing: a bracket, `else:`, a barrier.
 FEWEST_CHARACTERS = 12
@@ -43,11 +46,12 @@ You need Python 3.11 or newer, and no GPU.
 |---|---|
 {rows}
 """
+GITIGNORE = "__pycache__/\n.gpukit/\n*.bak-*\n"
 HOW = (
-    "`pytest labs/` says what is open, where, and what comes next. In each lab read `README.md`, then edit `student.py`",
-    "and nothing else. `gpukit watch` runs your tests whenever you save, `gpukit hint {first}` helps, and",
-    "`gpukit reset {first}` gives a fresh file. `gpukit profile FILE:KERNEL` and `gpukit check FILE:KERNEL` show what a",
-    "kernel does, line by line.",
+    "`pytest labs/` says what is open, where, and what comes next. In each lab read `README.md`, then edit",
+    "`student.py` and nothing else. `gpukit watch` runs your tests whenever you save, `gpukit hint {first}` helps, and",
+    "`gpukit reset {first}` gives a fresh file. `gpukit profile FILE:KERNEL` and `gpukit check FILE:KERNEL` show",
+    "what a kernel does, line by line.",
 )
 CPP_TOO = "Where there is a `student.cu`, you may write CUDA C++ in it instead."
 NOTEBOOKS_TOO = "Each lab is a Jupyter notebook, too: the `.ipynb` in its folder."
@@ -149,8 +153,9 @@ def release(root: Path, to: Path, *, install: str = INSTALL, notebooks: bool = F
     """Build the students' tree in `to`, which must be new or empty; the files that were written.
 
     Args:
-        install: what pip installs to get gpukit. notebooks: each lab as a notebook, too. course: address of the git
-            repository that this tree will be, for notebooks that are opened alone, as on Colab.
+        install: what pip installs to get gpukit: a copy of it in the tree, or an address.
+        notebooks: each lab as a notebook, too.
+        course: address of the git repository that this tree will be, for notebooks that are opened alone, as on Colab.
 
     Raises GpukitError where the labs have faults, `to` holds something, or an answer would get out.
     """
@@ -161,8 +166,11 @@ def release(root: Path, to: Path, *, install: str = INSTALL, notebooks: bool = F
         raise GpukitError(f"{to} is there already: name a new folder, so that nobody's work is lost")
     labs = find_labs(root)
     _write(to / "README.md", front_page(labs, notebooks))
+    if install == INSTALL:
+        (to / PACKED).write_bytes(packing.source_zip(PACKED.removesuffix(".zip")))
     _write(to / "requirements.txt", f"{install}\n{PYTEST}\n")
     _write(to / "pytest.ini", PYTEST_INI)
+    _write(to / ".gitignore", GITIGNORE)
     _copy(root / "conftest.py", to / "labs" / "conftest.py")
     if (root / TUTOR).is_file():
         _copy(root / TUTOR, to / TUTOR)
@@ -188,8 +196,13 @@ def notebook_text(lab: Lab, install: str = INSTALL, course: str = "") -> str:
     from gpukit.labs import notebooks
 
     return nbformat.writes(
-        notebooks.build(lab, install=shlex.quote(install), course=shlex.quote(course) if course else "")
+        notebooks.build(lab, install=shlex.quote(_from_lab(install)), course=shlex.quote(course) if course else "")
     )
+
+
+def _from_lab(install: str) -> str:
+    """The same seen from a lab's folder, where notebooks run."""
+    return f"../../{install.removeprefix('./')}" if install.startswith("./") else install
 
 
 def front_page(labs: Iterable[Lab], notebooks: bool = False) -> str:
