@@ -110,12 +110,13 @@ def faults(root: Path) -> Iterator[str]:
     """What is wrong with the labs of a folder, one sentence each; nothing when they can be given out."""
     for lab in find_labs(root):
         try:
-            yield from _faults_of(lab)
+            yield from faults_of(lab)
         except GpukitError as error:
             yield str(error)
 
 
-def _faults_of(lab: Lab) -> Iterator[str]:
+def faults_of(lab: Lab) -> Iterator[str]:
+    """What is wrong with one lab. Raises LabError where that cannot be found out."""
     for name, text in generated(lab).items():
         path = lab.path / name
         if not path.is_file():
