@@ -32,6 +32,8 @@ bool_ boolean byte c16 c8 char complex128 complex64 cuda double f2 f4 f8 float16
 int16 int32 int64 int8 int_ intc intp long_ longlong short size_t u1 u2 u4 u8 uchar uint uint16 uint32 uint64 uint8
 uintc uintp ulong ulonglong ushort void types
 """)
+# Options of @cuda.jit; others, such as link, name files.
+_OF_JIT = ("device", "debug", "fastmath", "inline", "launch_bounds", "lineinfo", "max_registers", "opt")
 _OF_GPUKIT = ("cuda", "warp")
 _FROM: dict[str, Callable[[str], bool]] = {
     "__future__": lambda name: name == "annotations",
@@ -247,6 +249,10 @@ class _File:
         if self._dotted(called) != "cuda.jit":
             yield Refusal(node.lineno, f"the decorator @{_shown(called)}", "the only one is @cuda.jit")
         elif isinstance(node, ast.Call):
+            for keyword in node.keywords:
+                if keyword.arg not in _OF_JIT:
+                    what = f"the option `{keyword.arg or '**'}` of @cuda.jit"
+                    yield Refusal(node.lineno, what, f"a lab needs at most {', '.join(_OF_JIT)}")
             for value in (*node.args, *(keyword.value for keyword in node.keywords)):
                 yield from self._constant(value)
 

@@ -4,9 +4,11 @@ Fails:
     test_5_2_right: race_shared
     test_5_2_any_block: race_shared
     test_5_2_ties: race_shared
+    test_5_2_cost: race_shared
     test_5_7_right: race_shared
     test_5_7_many_blocks: race_shared
     test_5_7_ties: race_shared
+    test_5_7_cost: race_shared
 """
 
 from numba import cuda

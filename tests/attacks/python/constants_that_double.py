@@ -1,7 +1,7 @@
 """Pairs of pairs of pairs among the constants, texts that double, numbers that square: terabytes when written out.
 
 Deserves: 0 points
-Named: `STEPS` must be a number that is written down
+Named: there is no constant `STEPS` here
 """
 
 A0 = (1, 1)

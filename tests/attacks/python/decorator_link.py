@@ -1,7 +1,7 @@
 """numba's own way to another file: link it.
 
 Deserves: refused
-Named: link
+Named: the option `link` of @cuda.jit
 """
 
 from numba import cuda
