@@ -1,4 +1,4 @@
-"""A class of made-up submissions of a lab: right, wrong, half done, empty, unreadable and hostile, mixed as in a course.
+"""A class of made-up submissions of a lab: right, wrong, half done, empty, unreadable and hostile, in a course's mix.
 
     python tests/synthetic_class.py 05_reduction 300 DIR
 
