@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from gpukit import devices
 from gpukit.errors import GpukitError
 from gpukit.labs import answers, progress, regions, running
 from gpukit.labs.errors import AnswerRefused, NotStarted, TaskFailure
@@ -40,6 +41,10 @@ def _seed(text: str) -> int:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    try:
+        devices.device(config.getoption("--machine"))
+    except GpukitError as error:
+        raise pytest.UsageError(f"--machine gpu: {error}") from None
     config.stash[COURSE] = Course(config)
     config.option.reportchars = ""  # what is open is said at the end, in the order of the tasks
 

@@ -11,6 +11,8 @@ import pytest
 from family_runs import needs_compiler
 from lab_fixtures import FILES, write_labs
 
+from gpukit import gpu
+
 ROOT = Path(__file__).parents[1]
 SOLVED = FILES["01_start/solution.py"]
 
@@ -227,3 +229,11 @@ def test_one_broken_lab_does_not_stop_the_others(tmp_path):
     assert code == 1
     assert "01_start              [###] 5 of 5 points, complete" in out
     assert "labs/02_sum/student.py:1: this is not valid Python" in out
+
+
+def test_no_gpu_is_said_once(course):
+    if not gpu.missing():
+        pytest.skip("this computer has a GPU")
+    code, said = run(course, "labs", "--machine", "gpu")
+    assert code == pytest.ExitCode.USAGE_ERROR
+    assert said.count("there is no NVIDIA driver") == 1
