@@ -54,7 +54,7 @@ def test_what_is_generated_is_made_once(tmp_path):
     [
         ("student.py", "TODO 1.2", "TODO 1.4", "student.py: is not the solution minus its regions"),
         ("reference.json", "128", "129", "reference.json: is not"),
-        ("README.md", "* **1.2** keep each", "* **1.2** hold each", "README.md: has no line `* **1.2** keep each value"),
+        ("README.md", "* **1.2** keep each", "* **1.2** hold each", "README.md: has no line `* **1.2** keep each"),
         ("README.md", "* **1.3** round", "* **1.4** round", "README.md: task 1.4 is not in the solution"),
         ("test_lab.py", "def test_1_3_blocks", "def no_test_1_3_blocks", "test_lab.py: nothing tests task 1.3"),
         ("test_lab.py", '    """What is left over?"""\n', "", "test_1_3_blocks has no hint (its docstring)"),
