@@ -269,9 +269,16 @@ def _significant(lines: Iterable[str]) -> list[str]:
 def _lines_of(path: Path) -> list[str]:
     text = path.read_text(encoding="utf-8", errors="replace")
     if path.suffix == ".ipynb":
-        cells = json.loads(text).get("cells", [])
-        text = "\n".join("".join(cell.get("source", "")) for cell in cells)
+        text = _source_of_cells(text)
     return _significant(text.splitlines())
+
+
+def _source_of_cells(notebook: str) -> str:
+    try:
+        cells = json.loads(notebook)["cells"]
+        return "\n".join("".join(cell.get("source", "")) for cell in cells)
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return notebook  # no notebook, whatever its name says: looked at as it stands
 
 
 def _holds(there: list[str], lines: list[str]) -> bool:
