@@ -313,7 +313,7 @@ def test_what_is_generated_is_there_and_up_to_date(lab):
 
 def test_labs_holds_labs_and_what_they_share():
     found = {path.name for path in (ROOT / "labs").iterdir() if path.name != "__pycache__"}
-    assert found == {lab.name for lab in LABS} | {"README.md", "conftest.py", "template"}
+    assert found == {lab.name for lab in LABS} | {"AGENTS.md", "README.md", "conftest.py", "template"}
 
 
 def test_a_python_solution_is_there_for_every_lab():
