@@ -66,6 +66,7 @@ def test_the_languages_it_names_are_there():
 def test_every_command_exists_and_takes_the_options_it_is_given():
     found = [command for command in commands_in(GUIDE) if command.startswith("gpukit ")]
     assert len(found) > 20
+    assert {"--notebooks", "--course"} <= {o for p in cli.cli.commands["release"].params for o in p.opts}
     for command in found:
         name, *arguments = shlex.split(command)[1:]
         known = cli.cli.commands.get(name)
