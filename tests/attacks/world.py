@@ -104,7 +104,7 @@ def left_running(before: set[int], patience: float = 2.0) -> list[str]:
 
 
 def state(folder: Path) -> dict[str, tuple]:
-    """Everything under a folder: kind, mode, size, time of change, and a hash of what is in plain files."""
+    """Everything under a folder: kind and mode; of what is no folder size, time of change and a hash of its bytes."""
     found = {}
     for where, inner, files in os.walk(folder):
         inner[:] = [name for name in inner if name != "__pycache__" or "submissions" in where]
@@ -112,6 +112,9 @@ def state(folder: Path) -> dict[str, tuple]:
             path = Path(where, name)
             seen = path.lstat()
             plain = path.is_file() and not path.is_symlink() and seen.st_size < 1 << 22
+            if path.is_dir() and not path.is_symlink():
+                found[str(path)] = (seen.st_mode,)
+                continue
             data = hashlib.sha256(path.read_bytes()).hexdigest() if plain else ""
             found[str(path)] = (seen.st_mode, seen.st_size, seen.st_mtime_ns, data)
     return found
