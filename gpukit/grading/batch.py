@@ -25,6 +25,7 @@ from gpukit.grading.record import Record
 from gpukit.labs import answers, running
 from gpukit.labs.errors import LabError
 from gpukit.labs.folders import Lab
+from gpukit.provenance import CHECKOUT
 
 CHILD = ("-m", "gpukit.grading.one")
 SECONDS = 120.0  # of one submission; right ones need a few
@@ -196,12 +197,12 @@ def _end(process: subprocess.Popen) -> None:
 
 def _environment() -> dict[str, str]:
     """What a child needs of the environment, so that the instructor's settings change no grade."""
-    kept = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "CUDA_PATH", "CUDA_HOME")
-    return {name: os.environ[name] for name in kept if name in os.environ} | {
-        "PYTHONHASHSEED": "0",
-        "LC_ALL": "C.UTF-8",
-        "GPUKIT_MAX_STEPS": str(MOST_STEPS),
-    }
+    kept = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "CUDA_PATH", "CUDA_HOME")
+    found = {name: os.environ[name] for name in kept if name in os.environ}
+    # The child finds the gpukit of this process, installed or not.
+    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+    paths = os.pathsep.join([str(CHECKOUT), *map(os.path.abspath, given)])
+    return found | {"PYTHONPATH": paths, "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
 
 
 def _why(code: int | None, errors: str) -> str:
