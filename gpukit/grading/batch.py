@@ -29,9 +29,6 @@ from gpukit.provenance import CHECKOUT
 
 CHILD = ("-m", "gpukit.grading.one")
 SECONDS = 120.0  # of one submission; right ones need a few
-# Of a wave, before a kernel is said not to end: many times what the slowest right answer to a lab takes, and few enough
-# for all kernels of a lab to run into it within SECONDS.
-MOST_STEPS = 1 << 18
 RECORDS, STATE = "records", "batch.json"
 Progress = Callable[[str, int, int], None]
 
