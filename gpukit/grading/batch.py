@@ -26,7 +26,7 @@ from gpukit.labs import answers, running
 from gpukit.labs.errors import LabError
 from gpukit.labs.folders import Lab
 
-CHILD = ("-m", "gpukit.grading.one")
+CHILD = ("-P", "-m", "gpukit.grading.one")
 SECONDS = 120.0  # of one submission; right ones need a few
 # Of a wave, before a kernel is said not to end: many times what the slowest right answer to a lab takes, and few enough
 # for all kernels of a lab to run into it within SECONDS.
@@ -196,12 +196,20 @@ def _end(process: subprocess.Popen) -> None:
 
 def _environment() -> dict[str, str]:
     """What a child needs of the environment, so that the instructor's settings change no grade."""
-    kept = ("PATH", "PYTHONPATH", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "CUDA_PATH", "CUDA_HOME")
+    kept = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "CUDA_PATH", "CUDA_HOME")
     return {name: os.environ[name] for name in kept if name in os.environ} | {
         "PYTHONHASHSEED": "0",
+        "PYTHONPATH": os.pathsep.join(_import_path()),
         "LC_ALL": "C.UTF-8",
         "GPUKIT_MAX_STEPS": str(MOST_STEPS),
     }
+
+
+def _import_path() -> list[str]:
+    """Where a child finds modules: as this process, but for the current folder, which may be that of the submissions,
+    with a numpy.py among them. Where gpukit itself lies it is no such folder."""
+    here, ours = Path.cwd(), Path(__file__).parents[2]
+    return [place for place in sys.path if place and (Path(place) != here or here == ours)]
 
 
 def _why(code: int | None, errors: str) -> str:
