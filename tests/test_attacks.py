@@ -163,7 +163,9 @@ def test_time_is_kept_and_the_honest_do_not_pay(seen, tmp_path):
     root.mkdir()
     endless = (Path(world.HERE) / "host" / "endless.py").read_text()
     folders.submit(root, "a_endless", endless)
-    folders.submit(root, "b_quick", "WARPS_IN_A_BLOCK = 8\nTHREADS_LAUNCHED = 256_000\nIDLE_THREADS = 124\nIDLE_WARPS = 3\n")
+    folders.submit(
+        root, "b_quick", "WARPS_IN_A_BLOCK = 8\nTHREADS_LAUNCHED = 256_000\nIDLE_THREADS = 124\nIDLE_WARPS = 3\n"
+    )
     with world.guardian():
         children = {child.pid for child in world.psutil.Process().children(recursive=True)}
         batch = seen.place.grade(root, "01", "--seconds", "4", "--jobs", "1")
@@ -174,6 +176,22 @@ def test_time_is_kept_and_the_honest_do_not_pay(seen, tmp_path):
     assert "took longer than 4 s" in late["reason"]
     assert quick["status"] == "graded" and quick["points"] > 0
     assert not running
+
+
+def test_modules_in_the_folder_where_one_stands_are_not_imported(seen, tmp_path):
+    """Submissions that are called like modules, and an instructor who grades in their folder."""
+    root = tmp_path / "here"
+    root.mkdir()
+    (root / "honest.py").write_bytes((seen.place.labs / "01_execution" / "solution.py").read_bytes())
+    modules = ("json", "numpy", "hashlib", "typing", "click", "rich", "scipy", "matplotlib", "ctypes", "tempfile")
+    for name in (*modules, "sitecustomize", "usercustomize", "conftest"):
+        (root / f"{name}.py").write_text(f"open({str(seen.place.canary / name)!r}, 'w').close()\n")
+    batch = seen.place.grade(root, "01", here=root)
+    assert (batch.done.returncode, batch.done.stderr) == (0, "")
+    assert not list(seen.place.canary.iterdir())
+    assert not (root / "__pycache__").exists()
+    assert batch.records["honest"]["points"] == batch.records["honest"]["max_points"]
+    assert {batch.records[name]["status"] for name in modules} == {"refused"}
 
 
 def test_every_kind_of_end_was_seen(seen):

@@ -27,7 +27,7 @@ from gpukit.labs.errors import LabError
 from gpukit.labs.folders import Lab
 from gpukit.provenance import CHECKOUT
 
-CHILD = ("-m", "gpukit.grading.one")
+CHILD = ("-P", "-m", "gpukit.grading.one")
 SECONDS = 120.0  # of one submission; right ones need a few
 RECORDS, STATE = "records", "batch.json"
 Progress = Callable[[str, int, int], None]
@@ -195,11 +195,19 @@ def _end(process: subprocess.Popen) -> None:
 def _environment() -> dict[str, str]:
     """What a child needs of the environment, so that the instructor's settings change no grade."""
     kept = ("PATH", "LD_LIBRARY_PATH", "TMPDIR", "TEMP", "TMP", "SYSTEMROOT", "CUDA_PATH", "CUDA_HOME")
-    found = {name: os.environ[name] for name in kept if name in os.environ}
-    # The child finds the gpukit of this process, installed or not.
-    given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
-    paths = os.pathsep.join([str(CHECKOUT), *map(os.path.abspath, given)])
-    return found | {"PYTHONPATH": paths, "PYTHONHASHSEED": "0", "LC_ALL": "C.UTF-8"}
+    return {name: os.environ[name] for name in kept if name in os.environ} | {
+        "PYTHONHASHSEED": "0",
+        "PYTHONPATH": os.pathsep.join(_import_path()),
+        "LC_ALL": "C.UTF-8",
+    }
+
+
+def _import_path() -> list[str]:
+    """Where a child finds modules: as this process, but for the current folder, which may be that of the submissions,
+    with a numpy.py among them. Where gpukit itself lies it is no such folder."""
+    here = Path.cwd()
+    places = [Path(place).absolute() for place in sys.path if place]
+    return [str(place) for place in places if place != here or here == CHECKOUT]
 
 
 def _why(code: int | None, errors: str) -> str:

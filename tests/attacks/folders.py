@@ -35,7 +35,7 @@ def submit(root: Path, student: str, data: str | bytes, name: str = "student.py"
     return student
 
 
-# --- what is no file ---------------------------------------------------------------------------------------------------
+# --- what is no file ---
 
 
 @attack
@@ -146,7 +146,7 @@ def sparse_file(root: Path) -> str:
     return "sparse_file"
 
 
-# --- what lies beside it ------------------------------------------------------------------------------------------------
+# --- what lies beside it ---
 
 
 @attack
@@ -180,7 +180,13 @@ def record_beside(root: Path) -> str:
     Deserves: 0 points
     Named: there is no constant `STEPS`"""
     submit(root, "record_beside", '"""Nothing."""\n')
-    made = {"format": "gpukit-grade/1", "student": "record_beside", "status": "graded", "points": 24.0, "complete": True}
+    made = {
+        "format": "gpukit-grade/1",
+        "student": "record_beside",
+        "status": "graded",
+        "points": 24.0,
+        "complete": True,
+    }
     for name in ("record.json", "records/record_beside.json", "results/results.json", "batch.json"):
         (root / "record_beside" / name).parent.mkdir(exist_ok=True)
         (root / "record_beside" / name).write_text(json.dumps(made))
@@ -208,7 +214,7 @@ def other_lab(root: Path) -> str:
     return "other_lab"
 
 
-# --- bytes --------------------------------------------------------------------------------------------------------------
+# --- bytes ---
 
 
 @attack
@@ -302,7 +308,7 @@ def carriage_returns(root: Path) -> str:
     return submit(root, "carriage_returns", QUIZ.replace("\n", "\r\n"))
 
 
-# --- text that is hard to parse -------------------------------------------------------------------------------------
+# --- text that is hard to parse ---
 
 
 @attack
@@ -400,7 +406,7 @@ def open_comment(root: Path) -> str:
     return submit(root, "open_comment", "constexpr int STEPS = 8;\n/* and so on", "student.cu")
 
 
-# --- notebooks ----------------------------------------------------------------------------------------------------------
+# --- notebooks ---
 
 
 @attack
@@ -437,7 +443,7 @@ def notebook_with_a_shell(root: Path) -> str:
     return submit(root, "notebook_with_a_shell", json.dumps(made), "student.ipynb")
 
 
-# --- names of students --------------------------------------------------------------------------------------------------
+# --- names of students ---
 
 
 def named(student: str, why: str) -> None:

@@ -169,7 +169,8 @@ class World:
         text = attack.path.read_text(encoding="utf-8").replace(PORT, str(self.port)).replace(CANARY, str(self.canary))
         return folders.submit(root, attack.name, text, f"student{attack.path.suffix}")
 
-    def grade(self, submissions: Path, lab: str, *options: str) -> Batch:
+    def grade(self, submissions: Path, lab: str, *options: str, here: Path | None = None) -> Batch:
+        """`here`: the folder in which the command is given."""
         out = self.folder / f"out-{submissions.name}"
         command = [sys.executable, "-m", "gpukit", "grade", str(submissions), "--lab", lab, "--out", str(out)]
         command += ["--labs", str(self.labs), "--seed", str(SEED), *options]
@@ -183,6 +184,6 @@ class World:
         }
         begun = time.monotonic()
         done = subprocess.run(
-            command, cwd=self.folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+            command, cwd=here or self.folder, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
         )
         return Batch(out, done, time.monotonic() - begun)
