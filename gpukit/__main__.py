@@ -10,7 +10,7 @@ if __name__ == "__main__" and not sys.flags.safe_path:
     if os.path.samefile(_here or ".", os.path.join(os.path.dirname(__file__), "..")):
         sys.path.append(_here)  # a checkout: gpukit itself lies there
 
-from gpukit.cli import main  # noqa: E402
+from gpukit.cli import main
 
 if __name__ == "__main__":
     raise SystemExit(main())
