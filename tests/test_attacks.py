@@ -5,6 +5,7 @@ See gpukit/grading/THREAT_MODEL.md.
 """
 
 import csv
+import re
 import sys
 from collections import Counter
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ def outcome(record):
 
 
 def test_there_are_enough_of_them():
-    assert len(ATTACKS) >= 200
+    assert len(ATTACKS) >= 180
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 
@@ -129,6 +130,20 @@ def test_nobody_was_called(seen):
     assert not seen.called
 
 
+def outside_of_code(text):
+    """Markdown without its fenced blocks and code spans, whose text is shown as it is."""
+    kept, fence = [], ""
+    for line in text.splitlines():
+        marks = re.match(r" {0,3}(`{3,})", line)
+        if fence:
+            fence = "" if marks and len(marks[1]) >= len(fence) and not line.strip("` ") else fence
+        elif marks:
+            fence = marks[1]
+        else:
+            kept.append(re.sub(r"(`+)(?!`).+?(?<!`)\1(?!`)", "", line))
+    return "\n".join(kept)
+
+
 @pytest.mark.parametrize("lab", LABS)
 def test_pages_and_tables_show_what_students_write_as_text(seen, lab):
     out = seen.hostile[lab].out
@@ -140,7 +155,8 @@ def test_pages_and_tables_show_what_students_write_as_text(seen, lab):
         assert "\x1b" not in text, page
     for path in out.rglob("*.md"):
         text = path.read_text(encoding="utf-8")
-        assert "\x1b" not in text and "<script>alert" not in text, path
+        assert "\x1b" not in text, path
+        assert "<script>alert" not in outside_of_code(text), path
     for path in out.rglob("*.csv"):
         with path.open(encoding="utf-8-sig", newline="") as stream:
             cells = [cell for row in csv.reader(stream) for cell in row]

@@ -1,7 +1,7 @@
 """Hostile submissions that are more than a text: what a student's folder, its names and its bytes may hold.
 
-Each function makes one student's entry in a folder of submissions to lab 5 and returns the student's name. Its
-docstring has the lines of an attack: what it deserves (or `refused`, `unreadable`, `missing`), and what the record says.
+Each function makes one student's entry in a folder of submissions to lab 5, and returns its name. Its docstring has the
+lines of an attack: what it deserves (N points, `refused`, `unreadable` or `missing`), and what the record says.
 """
 
 import json

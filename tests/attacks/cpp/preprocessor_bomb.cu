@@ -1,8 +1,8 @@
 /*
-Macros of macros of macros: a sum of a hundred thousand parts in nine lines.
+Macros of macros of macros: a sum of two thousand parts in seven lines.
 
 Deserves: 0 points
-Named: the CUDA C++ compiler did not end within 20 s
+Named: wrong answer
 */
 #define A0 x + x
 #define A1 A0 + A0
@@ -11,9 +11,7 @@ Named: the CUDA C++ compiler did not end within 20 s
 #define A4 A3 + A3
 #define A5 A4 + A4 + A4 + A4 + A4 + A4 + A4 + A4
 #define A6 A5 + A5 + A5 + A5 + A5 + A5 + A5 + A5
-#define A7 A6 + A6 + A6 + A6 + A6 + A6 + A6 + A6
-#define A8 A7 + A7 + A7 + A7 + A7 + A7 + A7 + A7
 extern "C" __global__ void dot(const float* a, const float* b, float* partial, int n) {
     float x = a[0];
-    partial[0] = A8;
+    partial[0] = A6;
 }

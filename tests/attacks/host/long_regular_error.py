@@ -1,4 +1,4 @@
-"""An error with a text of a hundred megabytes.
+"""An error with a text of ten megabytes.
 
 Deserves: 0 points
 Named: ValueError
@@ -6,4 +6,4 @@ Named: ValueError
 
 
 def blocks_for(n, threads):
-    raise ValueError("x" * 10**8)
+    raise ValueError("x" * 10**7)
