@@ -170,7 +170,7 @@ def test_secrets_stay_with_the_instructor(seen):
             text = said(record)
             assert "root:x:" not in text
             assert "SECRET_OF_THE_INSTRUCTOR" not in text
-            assert str(seen.place.folder) not in text
+            assert str(seen.place.labs) not in text
 
 
 def test_time_is_kept_and_the_honest_do_not_pay(seen, tmp_path):
