@@ -1,0 +1,27 @@
+"""What the labs made of an H200, as it was recorded (data/results/h200_labs.json, by data/probes/labs.py)."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+RECORD = json.loads((Path(__file__).parents[1] / "data" / "results" / "h200_labs.json").read_text())
+
+
+def test_every_solution_passed_on_the_gpu():
+    assert {test["status"] for test in RECORD["tests"]} == {"passed"}
+    assert len({(test["lab"], test["language"]) for test in RECORD["tests"]}) == 8
+    assert len(RECORD["tests"]) == 129
+
+
+def test_the_record_says_where_and_when():
+    assert RECORD["machine"]["gpu"] == "NVIDIA H200"
+    assert {"driver", "date", "command", "commit", "numba-cuda", "cupy-cuda13x"} <= RECORD["machine"].keys()
+
+
+@pytest.mark.parametrize("found", RECORD["times"], ids=lambda found: f"{found['language']}-{found['time']}")
+def test_an_answer_that_is_the_reference_takes_as_long(found):
+    """The two times are those of one kernel, in turns: what lies between them is what such times cannot tell."""
+    assert found["said"].endswith("no difference")
+    assert found["answer"]["median_s"] == pytest.approx(found["reference"]["median_s"], rel=0.03)
+    assert found["answer"]["repeats"] == found["reference"]["repeats"] == 75
