@@ -70,6 +70,13 @@ MAY_USE = {
         *("standin", "targets"),
     ),
     "comparison": ("errors", "launching", "levels", "machine", "report"),
+    "sandbox": ("compilers", "errors", "machine"),
+    "labs": (
+        *("cpp", "devices", "errors", "launching", "machine", "packing", "raw", "registry", "report", "sandbox"),
+        "timing",
+    ),
+    "grading.exports": ("errors", "grading"),
+    "grading": ("__version__", "cpp", "errors", "labs", "packing", "plots", "provenance", "report"),
     "sandbox": ("compilers", "errors", "machine.frontends.python"),
 }
 
