@@ -53,8 +53,9 @@ def test_constants_do_not_grow_without_end(tmp_path):
         ((8,), "(8,)"),
         ([1, (2, 3)], "[1, (2, 3)]"),
         (list(range(20)), "[0, 1, 2, 3, 4, 5, 6, 7, ...]"),
-        (((((1,),),),), "((((...),),),)"),
+        (((((1,),),),), "((((...,),),),)"),
     ),
+    ids=("number", "pair", "list", "long", "deep"),
 )
 def test_values_are_shown_in_few_characters(value, text):
     assert value_text(value) == text
