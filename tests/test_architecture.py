@@ -70,7 +70,6 @@ MAY_USE = {
         *("standin", "targets"),
     ),
     "comparison": ("errors", "launching", "levels", "machine", "report"),
-    "sandbox": ("compilers", "errors", "machine"),
     "labs": (
         *("cpp", "devices", "errors", "launching", "machine", "packing", "raw", "registry", "report", "sandbox"),
         "timing",

@@ -1,11 +1,14 @@
-"""What the labs made of an H200, as it was recorded (data/results/h200_labs.json, by data/probes/labs.py)."""
+"""What was recorded of the labs: on an H200 (h200_labs.json, by data/probes/labs.py), and of grading a class of 300
+(grading.json, by data/probes/grading.py)."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-RECORD = json.loads((Path(__file__).parents[1] / "data" / "results" / "h200_labs.json").read_text())
+RESULTS = Path(__file__).parents[1] / "data" / "results"
+RECORD = json.loads((RESULTS / "h200_labs.json").read_text())
+GRADING = json.loads((RESULTS / "grading.json").read_text())
 
 
 def test_every_solution_passed_on_the_gpu():
@@ -25,3 +28,13 @@ def test_an_answer_that_is_the_reference_takes_as_long(found):
     assert found["said"].endswith("no difference")
     assert found["answer"]["median_s"] == pytest.approx(found["reference"]["median_s"], rel=0.03)
     assert found["answer"]["repeats"] == found["reference"]["repeats"] == 75
+
+
+def test_a_class_of_300_is_graded_in_ten_minutes_and_twice_alike():
+    assert (GRADING["submissions"], GRADING["machine"]["cores"]) == (300, 2)
+    assert max(GRADING["seconds"]) < 600
+    assert GRADING["same_bytes"] is True
+    assert GRADING["points_by_kind"]["right"] == {"28": GRADING["kinds"]["right"]}
+    assert GRADING["points_by_kind"]["untouched"] == {"0": GRADING["kinds"]["untouched"]}
+    assert max(map(float, GRADING["points_by_kind"]["wrong"])) < 28
+    assert {"right", "wrong", "hostile", "empty"} <= GRADING["kinds"].keys()
