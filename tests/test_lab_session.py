@@ -263,6 +263,15 @@ def test_a_kernel_that_cannot_be_run_is_a_sentence(tmp_path, text, sentence, lin
     assert not line or (finding.line == line and f"(line {line})" in finding.what)
 
 
+def test_a_kernel_that_takes_too_many_steps_is_told_to_end(tmp_path):
+    """A lab's bound is the same everywhere, so no environment variable is offered."""
+    body = "s = 0\nfor k in range(1_000_000_000):\n    s += x[k % 32]\ny[0] = s"
+    with session(tmp_path, kernel(body)) as lab:
+        finding = found(lab, 1, 1, x_and_y(32), {"y": np.zeros(32, np.int32)})
+    assert "after 262,144 steps it is still in this loop" in finding.what
+    assert "check the loop's condition (line 8)" in finding.what
+
+
 def test_a_file_without_any_kernel(tmp_path):
     with session(tmp_path, "WARPS = 8\n") as lab:
         assert "there is no kernel `k` here" in found(lab, 1, 32, x_and_y(32), {}).what

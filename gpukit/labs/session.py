@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -295,7 +294,7 @@ class Session:
                 gpukit.launch(kernel, grid, block, *values, shared_bytes=shared_bytes, machine=GPU)
             else:
                 run.report = gpukit.profile(
-                    kernel, grid, block, *values, shared_bytes=shared_bytes, max_steps=_max_steps()
+                    kernel, grid, block, *values, shared_bytes=shared_bytes, max_steps=MAX_STEPS
                 )
         except GpukitError as error:
             line = error.line or 0
@@ -393,11 +392,6 @@ class _Run:
     extra: tuple
     call: str
     report: Report | None = None
-
-
-def _max_steps() -> int | None:
-    """The labs' bound, or None for the environment's, where a student has set it."""
-    return None if os.environ.get("GPUKIT_MAX_STEPS") else MAX_STEPS
 
 
 def _course_path(path: Path) -> str:

@@ -61,6 +61,9 @@ LOOK_STEPS = 64
 MAX_CALL_DEPTH = 512
 # Characters that a kernel may print: a GPU, too, keeps about a megabyte of a launch's text.
 MAX_OUTPUT = 1 << 20
+RAISE_THE_LIMIT = (
+    ", or, if the kernel really needs that long, raise the limit in the environment variable GPUKIT_MAX_STEPS"
+)
 CUT = "\n... the rest of what the kernel prints is left out\n"
 
 if sys.platform == "linux":
@@ -436,7 +439,8 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
             self.pulse()
         around = [loop for loop in self.loops.values() if header in loop.blocks]
         if steps > self.max_steps:
-            self.endless(header, f"after {self.max_steps:,} steps it is still in this loop")
+            raise_it = "" if self.max_steps != _step_limit() else RAISE_THE_LIMIT
+            self.endless(header, f"after {self.max_steps:,} steps it is still in this loop", raise_it)
         for loop in around:
             if not loop.leaves:
                 self.endless(loop.header, "no way leads out of this loop")
@@ -471,14 +475,13 @@ class WaveRun(MemoryAccess, Surroundings, ValueChecks, Waiting):
         compact = [v[lanes.lanes] if isinstance(v, np.ndarray) else v for v in values]
         return (lanes.lanes.tobytes(), *(np.asarray(v if v is not None else 0).tobytes() for v in compact))
 
-    def endless(self, block: int, why: str) -> None:
-        """Raise KernelDeadlock for the loop around `block`."""
+    def endless(self, block: int, why: str, else_: str = "") -> None:
+        """Raise KernelDeadlock for the loop around `block`. `else_`: what else to do than to check its condition."""
         program = self.launch.program
         line = program.lines[next((op.line for op in self.blocks[block].ops), self.ends[block].line)]
         raise KernelDeadlock(
             f"the kernel `{program.kernel_name}` does not end: {why} ({self.L.n} thread(s), for example "
-            f"{self.describe(int(self.L.lanes[0]))}); check the loop's condition, or, if the kernel really needs that "
-            "long, raise the limit in the environment variable GPUKIT_MAX_STEPS",
+            f"{self.describe(int(self.L.lanes[0]))}); check the loop's condition{else_}",
             file=line.file,
             line=line.number,
         )
