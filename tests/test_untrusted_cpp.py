@@ -173,7 +173,7 @@ def test_what_the_scan_would_miss_is_not_read(tmp_path, monkeypatch, name):
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("__global__ void k(int *x) { x[0] = " + "(" * 20000 + "1" + ")" * 20000 + "; }", "crashed on this"),
+        ("__global__ void k(int *x) { x[0] = " + "(" * 60000 + "1" + ")" * 60000 + "; }", "crashed on this"),
         (
             "template <class T, class U> struct P {}; template <int N> struct B { typedef P<typename B<N - 1>::t, "
             "typename B<N - 1>::t> t; }; template <> struct B<0> { typedef int t; };\n"

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from gpukit.sandbox import landlock, seccomp
 
 OPEN_FILES = 64
+STACK_BYTES = 8 << 20
 _PR_SET_PDEATHSIG = 1  # the child does not outlive whoever waits for it
 
 
@@ -46,6 +47,7 @@ def _limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
         "RLIMIT_CPU": (cpu_seconds, cpu_seconds + 1),
         "RLIMIT_FSIZE": (0, 0),
         "RLIMIT_CORE": (0, 0),
+        "RLIMIT_STACK": (STACK_BYTES, STACK_BYTES),  # what nests too deep for a compiler does so on every computer
         "RLIMIT_NPROC": (0, 0),  # of the user's, not of the process's; root's are not counted
         "RLIMIT_NOFILE": (OPEN_FILES, OPEN_FILES),
     }
