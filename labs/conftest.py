@@ -17,7 +17,7 @@ import pytest
 from gpukit import devices
 from gpukit.errors import GpukitError
 from gpukit.labs import answers, progress, regions, running
-from gpukit.labs.errors import AnswerRefused, NotStarted, TaskFailure
+from gpukit.labs.errors import AnswerRefused, LabError, NotStarted
 from gpukit.labs.folders import Lab, is_lab
 from gpukit.labs.session import Session
 from gpukit.labs.timing import Times
@@ -135,28 +135,24 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo):
         return report
     lab = course.lab(item)
     test = lab.test_of(item.originalname, item.obj)
-    if isinstance(error, NotStarted):
-        report.outcome = "skipped"
-        report.longrepr = (error.hole.file, error.hole.line, f"task {test.task} is not started: {error.hole.prompt}")
-        outcome = running.Outcome(test, running.NOT_STARTED, hole=error.hole)
-    elif isinstance(error, AnswerRefused):
+    if isinstance(error, AnswerRefused):
         # No mistake of the setup, but the answer's, and the same for all tests: told in full once.
         report.when = "call"
         outcome = running.Outcome(test, running.FAILED, running.refused(lab, error)[0].finding)
         report.longrepr = (
             f"{error}" if lab not in course.outcomes else "the file cannot be taken as an answer: see above"
         )
-    elif isinstance(error, TaskFailure):
-        outcome = running.Outcome(test, running.FAILED, error.finding)
-        report.longrepr = progress.failure_text(outcome, lab, course.seed)
-    elif isinstance(error, GpukitError):
+    elif isinstance(error, LabError):
         report.outcome = "failed"
         report.longrepr = f"{error}"
         return report
     elif isinstance(error, Exception) and lab in course.opened:
-        finding = running.unusable(error, course.opened[lab][0])
-        outcome = running.Outcome(test, running.FAILED, finding)
-        report.longrepr = progress.failure_text(outcome, lab, course.seed)
+        outcome = running.outcome_of(test, error, course.opened[lab][0])
+        if outcome.hole is not None:
+            report.outcome = "skipped"
+            report.longrepr = (outcome.hole.file, outcome.hole.line, NotStarted(outcome.hole).message)
+        else:
+            report.longrepr = progress.failure_text(outcome, lab, course.seed)
     elif error is not None:
         return report  # interrupted, or skipped by the test
     else:

@@ -14,9 +14,9 @@ from lab_fixtures import LABS, write_lab, write_labs
 from gpukit.errors import GpukitError
 from gpukit.labs import Lab, find_labs, release, running, skeletons
 from gpukit.labs.errors import LabError
-from gpukit.labs.folders import names_in
 from gpukit.labs.notebooks import build, pieces, reading, student_source
 from gpukit.labs.regions import PYTHON
+from gpukit.labs.toplevel import names_in
 
 REAL = find_labs(LABS)
 NO_GUARD = "    i = cuda.grid(1)\n    y[i] = min(max(x[i], low), high)\n"

@@ -18,7 +18,7 @@ from typing import Any
 
 from gpukit.errors import GpukitError
 from gpukit.labs import answers, progress, running
-from gpukit.labs.errors import AnswerRefused
+from gpukit.labs.errors import AnswerRefused, NotStarted
 from gpukit.labs.folders import Lab
 from gpukit.labs.runs import Verdict
 
@@ -43,7 +43,7 @@ def _verdict(outcome: running.Outcome, lab: Lab, seed: int) -> Verdict:
         text = progress.failure_text(outcome, lab, seed)
     elif hole is not None:
         waits = "" if hole.task == test.task else f"\ntask {test.task} waits for it"
-        text = f"{hole.file}:{hole.line}: task {hole.task} is not started: {hole.prompt}{waits}"
+        text = f"{NotStarted(hole)}{waits}"
     return Verdict(test.name, test.task, outcome.status, outcome.points, test.points, text, test.hint)
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-WARP = 32
+from gpukit.machine.lanes import WARP_SIZE
+
 Bound = float | np.ndarray
 
 
@@ -39,8 +40,8 @@ def difference(got: Any, expected: Any, bound: Bound = 0.0) -> Difference | str 
     a, b = got.astype(wide), expected.astype(wide)
     with np.errstate(invalid="ignore"):
         right = (np.abs(a - b) <= bound) | (a == b) | (np.isnan(a) & np.isnan(b))
-    if got.dtype.kind in "iu" and expected.dtype.kind in "iu":
-        right &= np.abs(got.astype(object) - expected.astype(object)) <= bound if not np.any(bound) else right
+    if not np.any(bound) and got.dtype.kind in "iu" and expected.dtype.kind in "iu":
+        right &= got.astype(object) == expected.astype(object)  # float64 has no room for all of 64 bits
     wrong = ~right
     if not wrong.any():
         return None
@@ -101,9 +102,9 @@ def _on_a_line(places: np.ndarray, size: int) -> str:
         step = int(steps[0])
         until = "on" if last + step >= size else f"to {last:,}"
         return f"every {_ordinal(step)} from {first:,} {until}"
-    lanes = np.unique(places % WARP)
+    lanes = np.unique(places % WARP_SIZE)
     if len(lanes) == 1:
-        return f"all at places with remainder {int(lanes[0])} modulo {WARP}: one lane of each warp?"
+        return f"all at places with remainder {int(lanes[0])} modulo {WARP_SIZE}: one lane of each warp?"
     return f"between {first:,} and {last:,}"
 
 

@@ -29,9 +29,6 @@ class Missed:
         bound = f"{self.way} {number(self.allowed)} allowed, the reference needs {number(self.reference)}"
         return f"{self.counter} is {number(self.got)}: {bound}{where}"
 
-    def to_dict(self) -> dict[str, Any]:
-        return {"got": self.got, "allowed": self.allowed, "reference": self.reference, "way": self.way}
-
 
 @dataclass(frozen=True)
 class Finding:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import inspect
 import re
@@ -199,14 +198,3 @@ def _read(path: Path) -> str:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise LabError(f"this file of the lab cannot be read: {error.strerror}", file=str(path)) from None
-
-
-def names_in(text: str) -> dict[str, ast.stmt]:
-    """The functions and constants that a Python file defines at its top level, by name."""
-    found: dict[str, ast.stmt] = {}
-    for statement in ast.parse(text).body:
-        if isinstance(statement, ast.FunctionDef):
-            found[statement.name] = statement
-        elif isinstance(statement, ast.Assign):
-            found |= {target.id: statement for target in statement.targets if isinstance(target, ast.Name)}
-    return found

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from gpukit.labs import regions
 from gpukit.labs.errors import LabError
-from gpukit.labs.folders import names_in
 from gpukit.labs.regions import CPP
+from gpukit.labs.toplevel import names_in, span
 
 _FAILS = re.compile(r"^Fails:\s*$", re.MULTILINE)
 _LINE = re.compile(r"(?P<test>test_\w+): (?P<shown>.+)")
@@ -61,14 +61,14 @@ def _names_replaced(text: str, solution: str, file: str) -> str:
     replaced: dict[int, tuple[int, list[str]]] = {}
     for name in theirs:
         if name in ours:
-            first, last = _span(ours[name])
-            start, end = _span(theirs[name])
+            first, last = span(ours[name])
+            start, end = span(theirs[name])
             replaced[first] = (last, lines[start - 1 : end])
     extra = [
         line
         for name, node in theirs.items()
         if name not in ours
-        for line in ("", *lines[_span(node)[0] - 1 : _span(node)[1]])
+        for line in ("", *lines[span(node)[0] - 1 : span(node)[1]])
     ]
     imports = [
         line
@@ -78,7 +78,7 @@ def _names_replaced(text: str, solution: str, file: str) -> str:
     ]
     made: list[str] = []
     at = 1
-    body_begins = min((_span(node)[0] for node in ours.values()), default=1)
+    body_begins = min((span(node)[0] for node in ours.values()), default=1)
     while at <= len(solution_lines):
         if at == body_begins:
             made += [*imports, *extra, "", ""]
@@ -90,11 +90,6 @@ def _names_replaced(text: str, solution: str, file: str) -> str:
         made.append(solution_lines[at - 1])
         at += 1
     return "\n".join(made) + "\n"
-
-
-def _span(node: ast.stmt) -> tuple[int, int]:
-    decorators = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(d.lineno for d in decorators)]), node.end_lineno or node.lineno
 
 
 def _regions_replaced(text: str, solution: str, file: str) -> str:

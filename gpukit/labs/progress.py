@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
+from gpukit.labs.errors import NotStarted
 from gpukit.labs.failures import number
 from gpukit.labs.folders import Lab
 from gpukit.labs.regions import task_key
@@ -36,8 +37,14 @@ def bar(outcomes: Sequence[Outcome]) -> str:
     tasks: dict[str, list[str]] = {}
     for outcome in outcomes:
         tasks.setdefault(outcome.test.task, []).append(outcome.status)
-    states = (tasks[task] for task in sorted(tasks, key=task_key))
-    return "".join(WRONG if FAILED in found else OPEN if NOT_STARTED in found else DONE for found in states)
+    return "".join(mark(tasks[task]) for task in sorted(tasks, key=task_key))
+
+
+def mark(statuses: Collection[str]) -> str:
+    """The mark of a task with tests of these statuses; open, too, where none has run."""
+    if FAILED in statuses:
+        return WRONG
+    return DONE if statuses and NOT_STARTED not in statuses else OPEN
 
 
 def next_task(outcomes: Sequence[Outcome]) -> Outcome | None:
@@ -84,6 +91,6 @@ def _open_tasks(outcomes: Sequence[Outcome]) -> Iterator[str]:
             continue
         told.add((hole.file, hole.line))
         waits = "" if hole.task == outcome.test.task else f" (task {outcome.test.task} waits for it)"
-        yield f"  {hole.file}:{hole.line}: task {hole.task} is not started: {hole.prompt}{waits}"
+        yield f"  {NotStarted(hole)}{waits}"
         if outcome.test.hint:
             yield f"      hint: {outcome.test.hint}"

@@ -65,12 +65,9 @@ def generated(lab: Lab) -> dict[str, str]:
 
     Raises LabError for a tag that is wrong, and where the solution does not pass its own tests.
     """
-    found = {}
-    for language in lab.languages:
-        path = lab.file(answers.SOLUTION, language)
-        found[lab.file(answers.STUDENT, language).name] = regions.skeleton(lab.solution(language), str(path))
-    found[references.FILE] = reference_text(lab)
-    return found
+    given = skeletons.skeletons(lab).items()
+    found = {lab.file(answers.STUDENT, language).name: text for language, text in given}
+    return {**found, references.FILE: reference_text(lab)}
 
 
 def reference_text(lab: Lab) -> str:
@@ -176,11 +173,10 @@ def release(root: Path, to: Path, *, install: str = INSTALL, notebooks: bool = F
     if (root / TUTOR).is_file():
         _copy(root / TUTOR, to / TUTOR)
     for lab in labs:
-        for name in GIVEN:
+        made = (lab.file(answers.STUDENT, language).name for language in lab.languages)
+        for name in (*GIVEN, *made, references.FILE):
             if (lab.path / name).is_file():
                 _copy(lab.path / name, to / "labs" / lab.name / name)
-        for name, text in generated(lab).items():
-            _write(to / "labs" / lab.name / name, text)
         if notebooks:
             _write(to / "labs" / lab.name / f"{lab.name}.ipynb", notebook_text(lab, install, course))
     found = list(leaks(labs, to))

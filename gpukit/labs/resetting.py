@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterable
 from pathlib import Path
 
 from gpukit.errors import GpukitError
 from gpukit.labs.errors import AnswerRefused
-from gpukit.labs.folders import names_in
 from gpukit.labs.holes import cpp_functions, holes
 from gpukit.labs.regions import CPP, lines_of
+from gpukit.labs.toplevel import names_in, span
 
 _CPP_CONSTANT = re.compile(r"\s*(?://\s*)?constexpr\s+[\w ]*?(?P<name>\w+)\s*=")
 
@@ -59,12 +57,7 @@ def _spans(text: str, language: str) -> dict[str, Span]:
         constants = ((number, _CPP_CONSTANT.match(line)) for number, line in enumerate(lines_of(text), 1))
         found = {match["name"]: (number, number) for number, match in constants if match}
         return found | {function.name: (function.first, function.last) for function in cpp_functions(text)}
-    return {name: _span(node) for name, node in names_in(text).items()}
-
-
-def _span(node: ast.stmt) -> Span:
-    decorators: Iterable[ast.expr] = getattr(node, "decorator_list", [])
-    return min([node.lineno, *(d.lineno for d in decorators)]), node.end_lineno or node.lineno
+    return {name: span(node) for name, node in names_in(text).items()}
 
 
 def free_backup(path: Path) -> Path:

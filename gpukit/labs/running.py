@@ -14,7 +14,7 @@ from gpukit.labs.errors import LabError, NotStarted, TaskFailure
 from gpukit.labs.failures import Finding, Measured
 from gpukit.labs.folders import Lab, Test
 from gpukit.labs.holes import Hole
-from gpukit.labs.references import Counted, Recorded, Reference
+from gpukit.labs.references import Counted, Reference
 from gpukit.labs.session import CPU, Session
 
 PASSED, FAILED, NOT_STARTED = "passed", "failed", "not started"
@@ -60,21 +60,22 @@ def run_test(
     try:
         before_test(test, answer)
         test.function(session)
-    except NotStarted as open_task:
-        return Outcome(test, NOT_STARTED, hole=open_task.hole, measured=session.measured)
-    except TaskFailure as failure:
-        return Outcome(test, FAILED, failure.finding, measured=session.measured)
     except LabError:
         raise
     except Exception as error:
-        return Outcome(test, FAILED, unusable(error, answer), measured=session.measured)
+        return outcome_of(test, error, answer, session.measured)
     return Outcome(test, PASSED, measured=session.measured)
 
 
-def unusable(error: Exception, answer: Answer) -> Finding:
-    """Why a test breaks on an answer, as words."""
+def outcome_of(test: Test, error: Exception, answer: Answer, measured: Measured | None = None) -> Outcome:
+    """The outcome of a test that ended with an exception, which is no LabError."""
+    measured = Measured() if measured is None else measured
+    if isinstance(error, NotStarted):
+        return Outcome(test, NOT_STARTED, hole=error.hole, measured=measured)
+    if isinstance(error, TaskFailure):
+        return Outcome(test, FAILED, error.finding, measured=measured)
     what = f"the test cannot use what the answer gives: {type(error).__name__}: {error}"
-    return Finding(what, file=answer.file)
+    return Outcome(test, FAILED, Finding(what, file=answer.file), measured=measured)
 
 
 def before_test(test: Test, answer: Answer) -> None:
@@ -100,6 +101,3 @@ def refused(lab: Lab, error: GpukitError) -> list[Outcome]:
     """The outcomes of a file that is no answer: every test fails with the same sentence."""
     finding = Finding(error.message, file=error.file or "", line=error.line or 0)
     return [Outcome(test, FAILED, finding) for test in lab.tests]
-
-
-__all__ = ["FAILED", "NOT_STARTED", "PASSED", "Outcome", "Recorded", "new_seed", "reference_for", "refused", "run"]

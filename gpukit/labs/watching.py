@@ -14,7 +14,7 @@ from pathlib import Path
 from gpukit.labs import answers, runs
 from gpukit.labs.failures import number
 from gpukit.labs.folders import Lab
-from gpukit.labs.progress import DONE, OPEN, WRONG
+from gpukit.labs.progress import mark
 from gpukit.labs.running import FAILED
 from gpukit.labs.runs import Run, Verdict
 from gpukit.report.layout import near_path
@@ -185,13 +185,7 @@ class Watch:
 
     def bar(self) -> str:
         """A mark a task, as in `gpukit.labs.progress`."""
-
-        def mark(task: str) -> str:
-            if self._passes(task):
-                return DONE
-            return WRONG if any(verdict.status == FAILED for verdict in self._of(task)) else OPEN
-
-        return "".join(map(mark, self.lab.tasks))
+        return "".join(mark([verdict.status for verdict in self._of(task)]) for task in self.lab.tasks)
 
     def lines(self) -> Iterator[Line]:
         """All that is to be seen now."""

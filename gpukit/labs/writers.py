@@ -8,12 +8,12 @@ import numpy as np
 
 from gpukit.errors import GpukitError
 from gpukit.launching import prepare
+from gpukit.machine.lanes import WARP_SIZE, Geometry
 from gpukit.machine.program import GLOBAL
 from gpukit.machine.trace import record
 
 MOST_BLOCKS = 256
 MOST_STEPS = 100_000
-WARP = 32
 
 
 def writer(
@@ -23,14 +23,15 @@ def writer(
 
     `args` are as they were before the launch, and are copied; `extra` follow them.
     """
-    grid3, block3 = _three(grid), _three(block)
-    blocks = grid3[0] * grid3[1] * grid3[2]
-    if blocks > MOST_BLOCKS or not args[name].flags.c_contiguous:
+    if not args[name].flags.c_contiguous:
         return ""
     copies = [arg.copy(order="K") if isinstance(arg, np.ndarray) else arg for arg in args.values()]
     try:
-        launch = prepare(kernel, grid3, block3, (*copies, *extra), shared_bytes)
-        trace = record(launch, range(blocks), MOST_STEPS)
+        launch = prepare(kernel, grid, block, (*copies, *extra), shared_bytes)
+        geometry = Geometry(launch.grid, launch.block)
+        if geometry.n_blocks > MOST_BLOCKS:
+            return ""
+        trace = record(launch, range(geometry.n_blocks), MOST_STEPS)
     except GpukitError:
         return ""
     theirs = launch.arguments[list(args).index(name)]["name"]  # in CUDA C++ a parameter may have another name
@@ -47,24 +48,17 @@ def writer(
         return "" if trace.truncated else "no thread wrote it"
     request, lane = last
     line = trace.lines[request.line]
-    thread, of_block = _index(request.warp * WARP + lane, block3), _index(request.block, grid3)
+    thread = _shown(geometry.thread_index(request.warp * WARP_SIZE + lane), launch.block)
+    of_block = _shown(geometry.block_index(request.block), launch.grid)
     return f"last written by thread {thread} of block {of_block}, in line {line.number}: {line.text.strip()}"
 
 
 def _lanes(mask: int) -> list[int]:
-    return [lane for lane in range(WARP) if mask >> lane & 1]
+    return [lane for lane in range(WARP_SIZE) if mask >> lane & 1]
 
 
-def _three(shape: Any) -> tuple[int, int, int]:
-    sizes = (shape,) if isinstance(shape, int | np.integer) else tuple(shape)
-    x, y, z = (*(int(size) for size in sizes), 1, 1)[:3]
-    return x, y, z
-
-
-def _index(flat: int, shape: tuple[int, int, int]) -> str:
-    """A linear thread or block as one number, or as (x, y, z) where the shape has more than one axis."""
+def _shown(index: tuple[int, int, int], shape: tuple[int, int, int]) -> str:
+    """A thread or block as one number, or as (x, y, z) where the shape has more than one axis."""
     if shape[1] == shape[2] == 1:
-        return str(flat)
-    x, y = flat % shape[0], flat // shape[0] % shape[1]
-    z = flat // (shape[0] * shape[1])
-    return f"({x}, {y})" if shape[2] == 1 else f"({x}, {y}, {z})"
+        return str(index[0])
+    return f"({', '.join(map(str, index[:2] if shape[2] == 1 else index))})"
