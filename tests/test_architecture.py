@@ -71,11 +71,23 @@ MAY_USE = {
     ),
     "comparison": ("errors", "launching", "levels", "machine", "report"),
     "labs": (
-        *("cpp", "devices", "errors", "launching", "machine", "packing", "raw", "registry", "report", "sandbox"),
+        *(
+            "cpp",
+            "devices",
+            "errors",
+            "files",
+            "launching",
+            "machine",
+            "packing",
+            "raw",
+            "registry",
+            "report",
+            "sandbox",
+        ),
         "timing",
     ),
     "grading.exports": ("errors", "grading"),
-    "grading": ("__version__", "cpp", "errors", "labs", "packing", "plots", "provenance", "report"),
+    "grading": ("__version__", "cpp", "errors", "files", "labs", "packing", "plots", "provenance", "report"),
     "sandbox": ("compilers", "errors", "machine.frontends.python"),
 }
 

@@ -171,7 +171,7 @@ def test_ctrl_c_leaves_the_file_as_it_was(capsys, tmp_path, monkeypatch):
 
 
 def test_stopped_while_writing_nothing_is_half_written(tmp_path, monkeypatch):
-    from gpukit.cli import output
+    from gpukit import files
 
     file = tmp_path / "out.json"
     file.write_text("before")
@@ -181,7 +181,7 @@ def test_stopped_while_writing_nothing_is_half_written(tmp_path, monkeypatch):
 
     monkeypatch.setattr("pathlib.Path.replace", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        output.write_at_once(file, "after")
+        files.write_whole(file, "after")
     assert file.read_text() == "before" and os.listdir(tmp_path) == ["out.json"]
 
 

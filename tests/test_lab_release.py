@@ -172,3 +172,15 @@ def test_the_command(labs, tmp_path, capsys, monkeypatch):
     assert "course: " in capsys.readouterr().out
     assert cli.main(["release", "--to", "course"]) == 1
     assert "name a new folder" in capsys.readouterr().err
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path, monkeypatch):
+    root = write_labs(tmp_path)
+    release.update(root)
+
+    def full(self, data):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(type(tmp_path), "write_bytes", full)
+    with pytest.raises(GpukitError, match=r"cannot write .*README\.md: No space left on device; name another place"):
+        release.release(root, tmp_path / "course")

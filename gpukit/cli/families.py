@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpukit import files
 from gpukit.cli import output
 from gpukit.errors import GpukitError
 
@@ -164,7 +165,7 @@ def _bench_family(
         console.print()
         table.show_published(result, recordings.published(family.name), console)
     if out is not None:
-        output.write_at_once(out, json.dumps(result, indent=1) + "\n")
+        files.write_whole(out, json.dumps(result, indent=1) + "\n")
     if plot is not None:
         for path in figures.draw(result, family, plot, lambda text: click.echo(f"gpukit: {text}", err=True)):
             click.echo(f"wrote {path}")

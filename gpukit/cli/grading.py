@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gpukit import files
 from gpukit.cli import output
 from gpukit.errors import GpukitError
 
@@ -81,7 +82,7 @@ def autograder(lab_name: str, to: Path, root: Path | None) -> None:
     from gpukit.labs import folders
 
     lab = folders.find_lab(root or folders.find_root(), lab_name)
-    output.write_bytes_at_once(to, making.autograder(lab.path))
+    files.write_whole(to, making.autograder(lab.path))
     click.echo(f"{to}: upload it as the autograder of {lab.heading}")
 
 

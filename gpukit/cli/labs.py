@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gpukit import files
 from gpukit.cli import output
 from gpukit.errors import GpukitError
 
@@ -108,7 +109,7 @@ class _Hints:
     def next(self, task: str) -> str:
         text = self._asked.ask(self._lab, task)
         output.make_folder(self._file.parent)
-        output.write_at_once(self._file, self._asked.to_text())
+        files.write_whole(self._file, self._asked.to_text())
         return text
 
 
@@ -202,7 +203,7 @@ def reset(name: str, task: str | None, yes: bool, root: Path | None, language: s
     if not yes and old is not None:
         click.confirm(f"Put {what} back to how it was given out?", abort=True)
     kept = _keep(file, resetting.free_backup) if old is not None else None
-    output.write_at_once(file, text)
+    files.write_whole(file, text)
     click.echo(f"{what} is as it was given out." + (f" What was there is in {_near(kept)}." if kept else ""))
 
 

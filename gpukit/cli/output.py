@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 import sys
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gpukit import files
 from gpukit.errors import GpukitError
 
 if TYPE_CHECKING:
@@ -50,21 +50,21 @@ def write(file: str, text: str) -> None:
     try:
         Path(file).write_text(text, encoding="utf-8")
     except OSError as error:
-        raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
+        raise files.unwritable(Path(file), error) from None
 
 
 def refuse_unwritable(file: Path) -> None:
-    """Raise GpukitError now if `write_at_once` could not write this file after a long run. Leaves nothing behind."""
+    """Raise GpukitError now if `files.write_whole` could not write a file after a long run. Leaves nothing behind."""
     if file.is_dir():
         raise GpukitError(f"cannot write {file}: it is a folder; name a file in it.")
     if not file.parent.is_dir():
         raise GpukitError(f"cannot write {file}: there is no folder {file.parent}; make it first.")
-    unfinished = _unfinished(file)
+    unfinished = files.unfinished(file)
     try:
         unfinished.touch()
         unfinished.unlink()
     except OSError as error:
-        raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
+        raise files.unwritable(file, error) from None
 
 
 def make_folder(folder: Path) -> None:
@@ -75,24 +75,3 @@ def make_folder(folder: Path) -> None:
         raise GpukitError(f"cannot write into {folder}: it is a file; name a folder.") from None
     except OSError as error:
         raise GpukitError(f"cannot make the folder {folder}: {error.strerror}.") from None
-
-
-def write_at_once(file: Path, text: str) -> None:
-    """Write a file whole or not at all: whoever stops the program in between keeps the file as it was."""
-    write_bytes_at_once(file, text.encode())
-
-
-def write_bytes_at_once(file: Path, content: bytes) -> None:
-    """The same for what is no text."""
-    unfinished = _unfinished(file)
-    try:
-        unfinished.write_bytes(content)
-        unfinished.replace(file)
-    except OSError as error:
-        raise GpukitError(f"cannot write {file}: {error.strerror}.") from None
-    finally:
-        unfinished.unlink(missing_ok=True)
-
-
-def _unfinished(file: Path) -> Path:
-    return file.with_name(f".{file.name}.{os.getpid()}")

@@ -18,6 +18,7 @@ from pathlib import Path
 
 from gpukit import __version__
 from gpukit.errors import GpukitError
+from gpukit.files import write_whole
 from gpukit.grading import one, record
 from gpukit.grading.collecting import Submission
 from gpukit.grading.names import safe_name
@@ -126,7 +127,7 @@ def _begin(out: Path, lab: Lab, seed: int, again: bool) -> None:
         for path in (out / RECORDS).glob("*.json"):
             path.unlink()
     (out / RECORDS).mkdir(parents=True, exist_ok=True)
-    (out / STATE).write_text(json.dumps(key) + "\n", encoding="utf-8")
+    write_whole(out / STATE, json.dumps(key) + "\n")
 
 
 def _known(path: Path, submission: Submission) -> Record | None:

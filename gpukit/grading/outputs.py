@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections.abc import Callable, Sequence
 from io import BytesIO
 from pathlib import Path
 
 from gpukit.errors import GpukitError
+from gpukit.files import write_whole
 from gpukit.grading import exports, feedback, leaderboard, wording
 from gpukit.grading.exports import canvas
 from gpukit.grading.names import safe_name
@@ -75,7 +75,7 @@ def write(
     paths = []
     for name, content in made.items():
         paths.append(out / name)
-        _write(out / name, content)
+        write_whole(out / name, content, parents=True)
     return [*paths, *salt.keep()]
 
 
@@ -153,17 +153,6 @@ def _encoded(text: str) -> bytes:
     return text.encode("utf-8", "replace")
 
 
-def _write(path: Path, content: bytes) -> None:
-    """Replace the file as a whole, so that nobody reads half of one."""
-    part = path.with_name(path.name + ".part")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        part.write_bytes(content)
-        os.replace(part, path)
-    except OSError as error:
-        raise GpukitError(f"cannot write {path}: {error.strerror or error}; choose another folder") from None
-
-
 class _Salt:
     """The secret behind the names of the leaderboard: read from its file, or made when it is first asked for."""
 
@@ -191,6 +180,6 @@ class _Salt:
         if not self._value:
             return []
         if not self.path.exists():
-            _write(self.path, self._value + b"\n")
+            write_whole(self.path, self._value + b"\n", parents=True)
             self.path.chmod(0o600)
         return [self.path]

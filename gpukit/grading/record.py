@@ -14,6 +14,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from gpukit.errors import GpukitError
+from gpukit.files import write_whole
 
 FORMAT = "gpukit-grade/1"
 GRADED, REFUSED, UNREADABLE, MISSING, STOPPED = STATUSES = ("graded", "refused", "unreadable", "missing", "stopped")
@@ -377,10 +378,7 @@ def save(record: Record, path: Path) -> None:
     data = to_dict(record)
     if found := faults(data):
         raise GpukitError("cannot save this record. " + "\n".join(found), file=str(path))
-    try:
-        path.write_bytes((json.dumps(data, ensure_ascii=False, indent=1) + "\n").encode())
-    except OSError as error:
-        raise GpukitError(f"cannot write {path}: {error.strerror or error}; choose another folder") from None
+    write_whole(path, json.dumps(data, ensure_ascii=False, indent=1) + "\n")
 
 
 def load(path: Path) -> Record:

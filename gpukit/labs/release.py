@@ -11,6 +11,7 @@ from pathlib import Path
 
 from gpukit import packing
 from gpukit.errors import GpukitError
+from gpukit.files import write_whole
 from gpukit.labs import answers, references, regions, running, skeletons
 from gpukit.labs.errors import LabError
 from gpukit.labs.folders import Lab, find_labs
@@ -98,7 +99,7 @@ def update(root: Path) -> list[Path]:
         for name, text in generated(lab).items():
             path = lab.path / name
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                path.write_text(text, encoding="utf-8")
+                write_whole(path, text)
                 changed.append(path)
     return changed
 
@@ -165,7 +166,7 @@ def release(root: Path, to: Path, *, install: str = INSTALL, notebooks: bool = F
     labs = find_labs(root)
     _write(to / "README.md", front_page(labs, notebooks))
     if install == INSTALL:
-        (to / PACKED).write_bytes(packing.source_zip(PACKED.removesuffix(".zip")))
+        _write(to / PACKED, packing.source_zip(PACKED.removesuffix(".zip")))
     _write(to / "requirements.txt", f"{install}\n{PYTEST}\n")
     _write(to / "pytest.ini", PYTEST_INI)
     _write(to / ".gitignore", GITIGNORE)
@@ -212,9 +213,8 @@ def front_page(labs: Iterable[Lab], notebooks: bool = False) -> str:
     return FRONT_PAGE.format(count=len(labs), rows=rows, how=how)
 
 
-def _write(path: Path, text: str) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text, encoding="utf-8")
+def _write(path: Path, content: str | bytes) -> None:
+    write_whole(path, content, parents=True)
 
 
 def _copy(source: Path, path: Path) -> None:
