@@ -1,0 +1,10 @@
+"""Sparse matrix times vector: formats, kernels, matrices, references and benchmarks; a plugin of gpukit's commands.
+
+matrices, twins, reading   where a matrix comes from: generated, after a published one, or a Matrix Market file
+formats, hybrid            how it is stored: Csr, Ell, SlicedEll, Hybrid; all made from a Csr
+choosing                   which format and kernel fit a matrix, and why
+kernels.py, kernels.cu     y = alpha A x + beta y, in numba and in CUDA C++
+products                   a format and its kernel, ready to be launched on a device
+checks                     whether an answer is right: three gates
+references                 what others make of it: SciPy, cuSPARSE, PyTorch
+"""
