@@ -4,9 +4,10 @@ Every format is made from a `Csr`, on the device where its arrays lie, and conve
 Duplicate entries add up, columns need no order, and stored zeros stay: a kernel multiplies what is stored. Padding
 has the column PADDING and the value 0, and a kernel skips it: 0 * inf would be NaN.
 
-Source: Bell and Garland, "Implementing sparse matrix-vector multiplication on throughput-oriented processors" (SC 2009),
-for CSR and ELL; Kreutzer et al., "A unified sparse matrix data format ... with wide SIMD units" (SIAM J. Sci. Comput. 36,
-2014), for sliced ELL with sorting windows.
+Source: CSR and ELL are Bell and Garland's, "Implementing sparse matrix-vector multiplication on throughput-oriented
+processors" (SC 2009); sliced ELL with sorting windows is Kreutzer et al., "A unified sparse matrix data format for
+efficient general sparse matrix-vector multiplication on modern processors with wide SIMD units" (SIAM J. Sci. Comput.
+36, 2014).
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ def xp_of(array: Array) -> ModuleType:
 class Csr:
     """Compressed sparse rows: row i holds the entries indptr[i] up to indptr[i + 1].
 
-    indptr: (rows + 1,) int32 or int64, the row pointer. indices: (nnz,) int32, columns. data: (nnz,) float32 or float64.
+    indptr: (rows + 1,) int32 or int64, the row pointer. indices: (nnz,) int32, columns. data: (nnz,) float32 or
+    float64.
     Raises MatrixError, on the host, for arrays that are no such matrix.
     """
 
@@ -153,7 +155,8 @@ def refuse_too_many(nnz: int, pointer: np.dtype) -> None:
     """Raises MatrixError where a row pointer of this type cannot count the entries."""
     if pointer == np.dtype(np.int32) and nnz > LARGEST_INT32:
         raise MatrixError(
-            f"{nnz:,} entries are more than an int32 row pointer counts ({LARGEST_INT32:,}): use int64 (pointer=np.int64)"
+            f"{nnz:,} entries are more than an int32 row pointer counts ({LARGEST_INT32:,}): use int64, "
+            "pointer=np.int64"
         )
 
 
