@@ -1,0 +1,168 @@
+// y = alpha A x + beta y in CUDA C++: the kernels of kernels.py, which has their documentation, under the same names.
+//
+// T is the type of values, x, y, alpha and beta (float or double), I that of the row pointer (int or long long).
+// With beta = 0, y is written and never read. Blocks are whole warps. Rows are counted by an int, threads by a long
+// long: 32 a row are more than an int counts. Slots and entries may be more than 2^31 as well.
+
+#define FULL 0xffffffffu
+#define WARP 32
+
+__device__ __forceinline__ long long thread_number() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
+
+// y[row] = alpha * total + beta * y[row]
+template <typename T> __device__ __forceinline__ void write(T* y, int row, T total, T alpha, T beta) {
+    y[row] = beta == T(0) ? alpha * total : alpha * total + beta * y[row];
+}
+
+// The sum over LANES neighbouring lanes, right in the first of them. All lanes of the warp take part.
+template <int LANES, typename T> __device__ __forceinline__ T sum_of_lanes(T total) {
+    #pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) total += __shfl_down_sync(FULL, total, distance, LANES);
+    return total;
+}
+
+// --- CSR -------------------------------------------------------------------------------------------------------------
+
+// What one of LANES lanes adds up of a row: every LANES-th entry.
+template <int LANES, typename T, typename I>
+__device__ __forceinline__ T part_of_row(const I* __restrict__ indptr, const int* __restrict__ indices,
+                                         const T* __restrict__ data, const T* __restrict__ x, int row, int lane) {
+    T total = 0;
+    long long end = indptr[row + 1];  // k passes the end by up to LANES, which an int may not hold
+    #pragma unroll 4
+    for (long long k = (long long)indptr[row] + lane; k < end; k += LANES) total += data[k] * x[indices[k]];
+    return total;
+}
+
+// One thread per row: a warp works as long as its longest row, and its lanes read far apart.
+template <typename T, typename I> __global__ void csr_thread(
+    const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
+    const T* __restrict__ x, T* __restrict__ y, T alpha, T beta, int rows) {
+    long long row = thread_number();
+    if (row < rows) write(y, row, part_of_row<1>(indptr, indices, data, x, row, 0), alpha, beta);
+}
+
+// A few lanes per row, so that rows of a few entries keep a whole warp busy: 32 / LANES rows a warp.
+template <typename T, typename I, int LANES> __global__ void csr_subwarp(
+    const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
+    const T* __restrict__ x, T* __restrict__ y, T alpha, T beta, int rows) {
+    long long row = thread_number() / LANES;
+    int lane = threadIdx.x % LANES;
+    T total = row < rows ? part_of_row<LANES>(indptr, indices, data, x, row, lane) : T(0);
+    total = sum_of_lanes<LANES>(total);  // rows past the end take part as well: a shuffle is for the whole warp
+    if (lane == 0 && row < rows) write(y, row, total, alpha, beta);
+}
+
+// One warp per row: its lanes read neighbouring entries, and a short row leaves most of them idle.
+template <typename T, typename I> __global__ void csr_warp(
+    const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
+    const T* __restrict__ x, T* __restrict__ y, T alpha, T beta, int rows) {
+    long long row = thread_number() / WARP;
+    int lane = threadIdx.x % WARP;
+    if (row >= rows) return;  // a whole warp at once
+    T total = sum_of_lanes<WARP>(part_of_row<WARP>(indptr, indices, data, x, row, lane));
+    if (lane == 0) write(y, row, total, alpha, beta);
+}
+
+// --- ELL and sliced ELL ----------------------------------------------------------------------------------------------
+
+// One thread per row of slots that lie row beside row: lanes read side by side, padding too.
+template <typename T> __global__ void ell(
+    const int* __restrict__ columns, const T* __restrict__ values, const T* __restrict__ x, T* __restrict__ y,
+    T alpha, T beta, int width, int rows) {
+    long long row = thread_number();
+    if (row >= rows) return;
+    T total = 0;
+    #pragma unroll 4
+    for (int k = 0; k < width; k++) {
+        long long slot = (long long)k * rows + row;
+        int column = columns[slot];
+        if (column >= 0) total += values[slot] * x[column];  // tested before x and the value are read: 0 * inf is NaN
+    }
+    write(y, row, total, alpha, beta);
+}
+
+// One thread per place of a slice, and each slice as wide as its own longest row.
+template <typename T> __global__ void sliced_ell(
+    const long long* __restrict__ offsets, const int* __restrict__ columns, const T* __restrict__ values,
+    const int* __restrict__ permutation, const T* __restrict__ x, T* __restrict__ y, T alpha, T beta, int height,
+    int rows) {
+    unsigned place = blockIdx.x * blockDim.x + threadIdx.x;  // up to 2^31 rows and a block
+    if (place >= rows) return;
+    unsigned slice = place / height;
+    long long end = offsets[slice + 1];
+    T total = 0;
+    #pragma unroll 4
+    for (long long slot = offsets[slice] + (place - slice * height); slot < end; slot += height) {
+        int column = columns[slot];
+        if (column >= 0) total += values[slot] * x[column];
+    }
+    write(y, permutation[place], total, alpha, beta);
+}
+
+// --- merge path ------------------------------------------------------------------------------------------------------
+
+// How many of the first `step` steps of the merge are row ends: a binary search on a diagonal.
+template <typename I>
+__device__ __forceinline__ int rows_before(const I* __restrict__ indptr, int rows, long long nnz, long long step) {
+    int low = max(step - nnz, 0LL), high = min(step, (long long)rows);
+    while (low < high) {
+        int middle = low + (high - low) / 2;
+        if (indptr[middle + 1] < step - middle) low = middle + 1;  // this row's end comes before the entry
+        else high = middle;
+    }
+    return low;
+}
+
+// Row ends and entries merged to one list, cut into equal parts: each thread has as much to do as the others.
+template <typename T, typename I> __global__ void merge_path(
+    const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
+    const T* __restrict__ x, T* y, int* __restrict__ carry_rows, T* __restrict__ carry_values, T alpha, T beta,
+    int items, int rows) {
+    long long thread = thread_number(), nnz = indptr[rows], steps = rows + nnz;
+    long long step = min(thread * items, steps), last = min(step + items, steps);
+    int row = rows_before(indptr, rows, nnz, step);
+    I k = step - row;
+    T total = 0;
+    for (; step < last; step++) {
+        if (k < indptr[row + 1]) {
+            total += data[k] * x[indices[k]];
+            k++;
+        } else {
+            write(y, row, total, alpha, beta);
+            total = 0;
+            row++;
+        }
+    }
+
+    // `total` is carried into `row`, and the lanes that stop in the same row add up what they carry.
+    int lane = threadIdx.x % WARP;
+    #pragma unroll
+    for (int distance = 1; distance < WARP; distance *= 2) {
+        T below = __shfl_up_sync(FULL, total, distance);
+        int row_below = __shfl_up_sync(FULL, row, distance);
+        if (lane >= distance && row_below == row) total += below;  // rows ascend, so all between are the same
+    }
+    int after = __shfl_down_sync(FULL, row, 1);
+    __syncwarp();  // what lanes wrote to y is there before others add to it
+    if (lane == WARP - 1) {
+        carry_rows[thread / WARP] = row;
+        carry_values[thread / WARP] = total;
+    } else if (after != row && total != T(0)) {
+        y[row] += alpha * total;  // the next lane ended this row
+    }
+}
+
+// Adds what the warps of `merge_path` carry, always in the same order: one warp for the carries into one row.
+template <typename T> __global__ void merge_fix(
+    const int* __restrict__ carry_rows, const T* __restrict__ carry_values, T* __restrict__ y, T alpha, int rows,
+    int carries) {
+    long long warp = thread_number() / WARP;
+    if (warp >= carries) return;
+    int row = carry_rows[warp], lane = threadIdx.x % WARP;
+    if (row >= rows || (warp > 0 && carry_rows[warp - 1] == row)) return;  // the first of them adds them all
+    T total = 0;
+    for (long long k = warp + lane; k < carries && carry_rows[k] == row; k += WARP) total += carry_values[k];
+    total = sum_of_lanes<WARP>(total);
+    if (lane == 0 && total != T(0)) y[row] += alpha * total;
+}
