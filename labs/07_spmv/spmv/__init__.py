@@ -5,6 +5,13 @@ formats, hybrid            how it is stored: Csr, Ell, SlicedEll, Hybrid; all ma
 choosing                   which format and kernel fit a matrix, and why
 kernels.py, kernels.cu     y = alpha A x + beta y, in numba and in CUDA C++
 products                   a format and its kernel, ready to be launched on a device
+family                     the kernels as a family of gpukit's commands
 checks                     whether an answer is right: three gates
 references                 what others make of it: SciPy, cuSPARSE, PyTorch
+
+Source: formats.py and kernels.py name theirs.
 """
+
+from .family import FAMILY
+
+__all__ = ["FAMILY"]

@@ -35,6 +35,9 @@ __device__ __forceinline__ T part_of_row(const I* __restrict__ indptr, const int
 }
 
 // One thread per row: a warp works as long as its longest row, and its lanes read far apart.
+//
+// Expect: where rows have 24 entries, the 32 lanes of a request are 24 entries apart and touch 31 sectors; where one
+//     row is long, its lane goes on alone.
 template <typename T, typename I> __global__ void csr_thread(
     const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
     const T* __restrict__ x, T* __restrict__ y, T alpha, T beta, int rows) {
@@ -43,6 +46,10 @@ template <typename T, typename I> __global__ void csr_thread(
 }
 
 // A few lanes per row, so that rows of a few entries keep a whole warp busy: 32 / LANES rows a warp.
+//
+// Versus: csr_warp: as many lanes as the mean length of a row is worth, where every row had 32.
+//
+// Expect: instructions and store requests fall; load requests and sectors rise where rows differ in length.
 template <typename T, typename I, int LANES> __global__ void csr_subwarp(
     const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
     const T* __restrict__ x, T* __restrict__ y, T alpha, T beta, int rows) {
@@ -54,6 +61,10 @@ template <typename T, typename I, int LANES> __global__ void csr_subwarp(
 }
 
 // One warp per row: its lanes read neighbouring entries, and a short row leaves most of them idle.
+//
+// Versus: csr_thread: 32 lanes share a row and add up by shuffles, where one thread walked it alone.
+//
+// Expect: load requests and sectors fall, store requests rise to one a row, and instructions where rows are short.
 template <typename T, typename I> __global__ void csr_warp(
     const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
     const T* __restrict__ x, T* __restrict__ y, T alpha, T beta, int rows) {
@@ -67,6 +78,10 @@ template <typename T, typename I> __global__ void csr_warp(
 // --- ELL and sliced ELL ----------------------------------------------------------------------------------------------
 
 // One thread per row of slots that lie row beside row: lanes read side by side, padding too.
+//
+// Versus: csr_thread: the k-th entries of all rows are neighbours, where those of a row were; no row pointer is read.
+//
+// Expect: more of every sector is used, but load requests and sectors rise where one row is long and most are short.
 template <typename T> __global__ void ell(
     const int* __restrict__ columns, const T* __restrict__ values, const T* __restrict__ x, T* __restrict__ y,
     T alpha, T beta, int width, int rows) {
@@ -83,6 +98,10 @@ template <typename T> __global__ void ell(
 }
 
 // One thread per place of a slice, and each slice as wide as its own longest row.
+//
+// Versus: ell: a slice of rows is as wide as the longest of these rows, where all were as wide as the longest of all.
+//
+// Expect: load requests and sectors fall with the padding. A slice with one long row is still padded to it.
 template <typename T> __global__ void sliced_ell(
     const long long* __restrict__ offsets, const int* __restrict__ columns, const T* __restrict__ values,
     const int* __restrict__ permutation, const T* __restrict__ x, T* __restrict__ y, T alpha, T beta, int height,
@@ -115,6 +134,10 @@ __device__ __forceinline__ int rows_before(const I* __restrict__ indptr, int row
 }
 
 // Row ends and entries merged to one list, cut into equal parts: each thread has as much to do as the others.
+//
+// Versus: csr_thread: a thread takes as many steps as any other, wherever rows begin and end, where it took a row.
+//
+// Expect: load requests and instructions fall and more lanes are at work; store requests rise.
 template <typename T, typename I> __global__ void merge_path(
     const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
     const T* __restrict__ x, T* y, int* __restrict__ carry_rows, T* __restrict__ carry_values, T alpha, T beta,

@@ -34,6 +34,9 @@ def result(total, y, row, alpha, beta):
 def csr_thread(indptr, indices, data, x, y, alpha, beta):
     """One thread per row: a warp works as long as its longest row, and its lanes read far apart.
 
+    Expect: where rows have 24 entries, the 32 lanes of a request are 24 entries apart and touch 31 sectors; where one
+        row is long, its lane goes on alone.
+
     Args:
         indptr: (rows + 1,) int32 or int64, the row pointer.
         indices: (nnz,) int32, columns.
@@ -56,6 +59,11 @@ def csr_thread(indptr, indices, data, x, y, alpha, beta):
 def csr_warp(indptr, indices, data, x, y, alpha, beta):
     """One warp per row: its lanes read neighbouring entries, and a short row leaves most of them idle.
 
+    Versus: csr_thread: 32 lanes share a row and add up by shuffles, where one thread walked it alone.
+
+    Expect: load requests and sectors fall: the entries of a row are neighbours, and a long row takes a 32nd of the
+        rounds. Store requests rise to one a row, and instructions where rows have fewer than 32 entries.
+
     Args:
         indptr, indices, data, x, y, alpha, beta: as in csr_thread.
 
@@ -74,6 +82,11 @@ def csr_warp(indptr, indices, data, x, y, alpha, beta):
 @cuda.jit
 def csr_subwarp(indptr, indices, data, x, y, alpha, beta, lanes):
     """A few lanes per row, so that rows of a few entries keep a whole warp busy: 32 / lanes rows a warp.
+
+    Versus: csr_warp: as many lanes as the mean length of a row is worth, where every row had 32.
+
+    Expect: instructions and store requests fall, since a warp does several rows at once. Load requests and sectors
+        rise where rows differ in length: the warp goes on for the longest of its rows.
 
     Args:
         indptr, indices, data, x, y, alpha, beta: as in csr_thread.
@@ -103,6 +116,11 @@ def csr_subwarp(indptr, indices, data, x, y, alpha, beta, lanes):
 def ell(columns, values, x, y, alpha, beta):
     """One thread per row of slots that lie row beside row: lanes read side by side, padding too.
 
+    Versus: csr_thread: the k-th entries of all rows are neighbours, where those of a row were; no row pointer is read.
+
+    Expect: more of every sector is used, and even rows need 2.4 times fewer sectors. But every row has as many rounds
+        as the longest: load requests and sectors rise where one row is long and most are short.
+
     Args:
         columns: (width, rows) int32, -1 in a slot that is padding.
         values: (width, rows) T.
@@ -124,6 +142,11 @@ def ell(columns, values, x, y, alpha, beta):
 @cuda.jit
 def sliced_ell(offsets, columns, values, permutation, x, y, alpha, beta, height):
     """One thread per place of a slice, and each slice as wide as its own longest row.
+
+    Versus: ell: a slice of rows is as wide as the longest of these rows, where all were as wide as the longest of all.
+
+    Expect: load requests and sectors fall with the padding, though the offsets of slices and the row of each place
+        are read besides. A slice with one long row is still padded to it.
 
     Args:
         offsets: (slices + 1,) int64, where slices begin.
@@ -173,6 +196,11 @@ def merge_path(indptr, indices, data, x, y, carry_rows, carry_values, alpha, bet
 
     A step of the merge takes an entry or ends a row. The thread that ends a row writes it, with beta; what earlier
     threads have of it is added later: by the warp when the row ends in it, by `merge_fix` when it goes on.
+
+    Versus: csr_thread: a thread takes as many steps as any other, wherever rows begin and end, where it took a row.
+
+    Expect: load requests and instructions fall and more lanes are at work, since no warp goes on for one long row.
+        Store requests rise: the lanes of a warp end rows at different steps, and carries are stored and added.
 
     Args:
         indptr, indices, data, x, y, alpha, beta: as in csr_thread.

@@ -145,11 +145,17 @@ def _check_vectors(csr: Csr, x: Array, y: Array) -> None:
 # --- launches --------------------------------------------------------------------------------------------------------
 
 
+def instance(name: str, *arguments: Any) -> str:
+    """The name of a template with its arguments, types by those of NumPy: csr_thread<float, int>."""
+    named = [np.dtype(one).name if not isinstance(one, int) else str(one) for one in arguments]
+    return f"{name}<{', '.join(TYPES.get(one, one) for one in named)}>"
+
+
 def _of(language: str, name: str, *arguments: Any) -> Any:
     """The kernel of that name; in C++ the instance for these template arguments, types by their NumPy names."""
     if language == NUMBA:
         return getattr(kernels, name)
-    return CppKernel(SOURCE, f"{name}<{', '.join(TYPES.get(str(one), str(one)) for one in arguments)}>")
+    return CppKernel(SOURCE, instance(name, *arguments))
 
 
 def _blocks(threads: int, block: int) -> int:
@@ -174,12 +180,12 @@ def _csr_rows(name: str, lanes: int) -> Callable[..., tuple[Launch, ...]]:
 
 
 def lanes_for(csr: Csr) -> int:
-    """Lanes per row for `csr_subwarp`: the smallest power of two that leaves a lane 8 entries of a mean row, or fewer.
+    """Lanes per row for `csr_subwarp`: the smallest power of two that leaves a lane fewer than 8 entries of a mean row.
 
     On an H200, 2 to 8 lanes were best for means of 16 to 60 entries, and the best is flat.
     """
     mean = csr.nnz / csr.rows if csr.rows else 0.0
-    return next((lanes for lanes in LANES if 8 * lanes >= mean), LANES[-1])
+    return next((lanes for lanes in LANES if mean < 8 * lanes), LANES[-1])
 
 
 def _csr_subwarp(
