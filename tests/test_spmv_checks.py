@@ -386,11 +386,10 @@ def test_a_row_pointer_wrapped_to_32_bits_is_stopped():
         indptr = np.array([start, start + entries], np.int64)
         row = formats.Csr((1, 5), np.int32([0, entries]), np.array(indices[start:]), np.array(data[start:]))
 
-        def product(pointer):
+        def product(pointer, indices=indices, data=data):
             def multiply(_, x, y, alpha, beta):
-                first, last = (int(place) for place in pointer)
-                wrapped = [place % data.size for place in range(first, last)]
-                y[0] = alpha * sum(data[place] * x[indices[place]] for place in wrapped)
+                places = [place % data.size for place in range(*pointer.tolist())]
+                y[0] = alpha * sum(data[place] * x[indices[place]] for place in places)
 
             return multiply
 

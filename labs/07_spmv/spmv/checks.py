@@ -4,9 +4,9 @@ EMPTY    a row without entries is beta * y0, to the bit, and 0 for beta = 0.
 MASK     what must be NaN, Inf or finite is that. A slot that holds no entry multiplies nothing, so that an Inf in a
          column which a row does not use leaves that row finite; a stored zero does multiply: 0 * inf is NaN.
 EXACT    whole numbers whose sums stay below 2^24 (float32) or 2^53 (float64) come out to the bit, in any order.
-BOUND    |y - expected| <= gamma_(n + 2) (|alpha| |A| |x| + |beta| |y0|) with gamma_k = k u / (1 - k u), n the entries of
-         the row and u the unit roundoff: what no order of summation exceeds. It grows with n, and is blind to one lost
-         entry in a row of 50,000; EXACT is not.
+BOUND    |y - expected| <= gamma_(n + 2) (|alpha| |A| |x| + |beta| |y0|) with gamma_k = k u / (1 - k u), n the entries
+         of the row and u the unit roundoff: what no order of summation exceeds. It grows with n, and is blind to one
+         lost entry in a row of 50,000; EXACT is not.
 
 `faults` judges one answer. `faults_of` lets a product answer three trials, which no wrong product known to us passes:
 y is NaN before it for beta = 0, x lies between NaN, y between guard bands, and the inputs must come back unchanged.
@@ -60,6 +60,7 @@ class _Product:
     """One product in higher precision, and how well a row of it can be known."""
 
     def __init__(self, csr: Csr, x: Array, alpha: float, beta: float, y0: Array | None) -> None:
+        wide: Any
         csr, x = csr.on(np), to_host(x)
         _same_length("x", x, csr.columns, "columns")
         kind = csr.dtype

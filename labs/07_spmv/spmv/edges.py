@@ -244,7 +244,7 @@ def cancelling() -> Csr:
     csr = of_rows(rows, 41)
     for first, last in zip(csr.indptr, csr.indptr[1:], strict=False):
         pairs = (last - first) // 2
-        csr.data[first : first + 2 * pairs] = np.tile(np.float32([1e6, -1e6]), pairs)
+        csr.data[first : first + 2 * pairs] = np.tile([1e6, -1e6], pairs)
     return csr
 
 
