@@ -1,8 +1,9 @@
 """Every kernel of the course says here what it is; the folder `gpukit/kernels` is the list, one module per family.
 
-A family is a module of `gpukit.kernels` with a `FAMILY`, and kernels that register with it in the order of the ladder:
-each one a *rung*, which changes one thing against another. A rung knows how to set itself up on a given problem
-(`plan`); from there anything can run it: the checks, the benchmark, a profile, a test, a slide.
+A family is a module of `gpukit.kernels` with a `FAMILY`, or what a lab brings (`gpukit.plugins`), and kernels that
+register with it in the order of the ladder: each one a *rung*, which changes one thing against another. A rung knows
+how to set itself up on a given problem (`plan`); from there anything can run it: the checks, the benchmark, a profile,
+a test, a slide.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from gpukit import plugins
 from gpukit.errors import GpukitError
 
 if TYPE_CHECKING:
@@ -157,7 +159,8 @@ class Sweep:
 
 @dataclass
 class Family:
-    """What the rungs of a family share; made at the top of its module, `FAMILY = Family(__name__, ...)`.
+    """What the rungs of a family share; made at the top of its module, `FAMILY = Family(__name__, ...)`, whose name it
+    has; that of a lab's package, PACKAGE.family, has the package's.
 
     problem: (n, kind, rng, device) -> Problem, with arrays made by `device.xp`. Raises GpukitError for an n that the
         family cannot do.
@@ -185,7 +188,8 @@ class Family:
 
     @property
     def name(self) -> str:
-        return self.module.rpartition(".")[2]
+        above, _, last = self.module.rpartition(".")
+        return above.rpartition(".")[2] if above and last == "family" else last
 
     @property
     def document(self) -> str:
@@ -270,19 +274,34 @@ def _cpp_kernels(path: Path, options: tuple[str, ...]) -> Any:
 
 
 @cache
-def families() -> dict[str, Family]:
-    """Every family by name, in the order of the alphabet."""
+def own_families() -> dict[str, Family]:
+    """gpukit's own families by name, in the order of the alphabet."""
     names = sorted(module.name for module in pkgutil.iter_modules([str(KERNELS)]) if not module.ispkg)
     modules = [importlib.import_module(f"gpukit.kernels.{name}") for name in names]
     return {module.FAMILY.name: module.FAMILY for module in modules if hasattr(module, "FAMILY")}
 
 
+def families() -> dict[str, Family]:
+    """Every family by name: gpukit's own, then those that the labs here bring, in the order of the labs.
+
+    A lab's family that cannot be imported is not among them; `gpukit.plugins.families` says why.
+    """
+    brought, _ = plugins.families()
+    return own_families() | {name: family for name, family in brought.items() if name not in own_families()}
+
+
 def find_family(name: str) -> Family:
-    """The family called `name`. Raises GpukitError, naming those there are, when there is none."""
+    """The family called `name`; the labs are looked at where gpukit has none. Raises GpukitError, naming those there
+    are, when there is none, and for the lab's package of this name when it is broken."""
+    own = own_families()
+    if name in own:
+        return own[name]
     known = families()
-    if name not in known:
-        raise GpukitError(f"there is no family {name!r}{nearest(name, known)}; choose one of: {', '.join(known)}")
-    return known[name]
+    if name in known:
+        return known[name]
+    if (plugin := plugins.named(name)) is not None:
+        plugin.family()  # for its error: it has none, or it was found
+    raise GpukitError(f"there is no family {name!r}{nearest(name, known)}; choose one of: {', '.join(known)}")
 
 
 def find_rung(family: Family, key: str) -> Rung:

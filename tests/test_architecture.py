@@ -8,6 +8,9 @@ from pathlib import Path
 
 import pytest
 
+import gpukit
+from gpukit import plugins
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "gpukit"
 MODULES = sorted(path for path in PACKAGE.rglob("*.py"))
@@ -41,7 +44,7 @@ def test_the_walls_have_two_sides():
 @pytest.mark.parametrize("path", MODULES, ids=relative)
 def test_gpukit_knows_nothing_of_its_users(path):
     roots = {name.split(".")[0] for name in imported(path)}
-    assert not roots & {"labs", "tests", "slides"}
+    assert not roots & {"labs", "gpukit_labs", "tests", "slides"}
 
 
 @pytest.mark.parametrize("path", HARDWARE, ids=relative)
@@ -118,6 +121,68 @@ def test_the_front_ends_know_nothing_of_each_other(room, other):
     paths = modules_in(f"machine.frontends.{room}")
     assert not [relative(path) for path in paths if any(inside(name, there) for name in ours(path))]
 
+
+# --- packages of labs ------------------------------------------------------------------------------------------------
+
+# What a lab's package (labs/NN_TOPIC/TOPIC) may use of gpukit: what `import gpukit` shows, and these rooms.
+FOR_LABS = (
+    *("bench", "clocks", "cuda", "devices", "errors", "files", "gpus", "inputs", "launching", "plots", "progress"),
+    *("provenance", "raw", "registry", "report", "resources", "roofline", "timing", "warp", "cli.output"),
+)
+LAB_PACKAGES = [lab / topic for topic, lab in plugins.packages(ROOT / "labs").items()]
+LAB_MODULES = sorted(path for package in LAB_PACKAGES for path in package.rglob("*.py"))
+
+
+def walls_broken(path: Path, package: Path) -> list[str]:
+    """What a module of a lab's package imports and may not."""
+    home = ".".join(package.relative_to(ROOT).parts)
+    public = {"gpukit", "gpukit.cli", *(f"gpukit.{name}" for name in gpukit.__all__)}
+    names = imported(path) - public
+    wrong = {name for name in names if name.startswith("gpukit.") and not inside(name, FOR_LABS)}
+    wrong |= {name for name in names if name.split(".")[0] in ("gpukit_labs", "tests", package.name)}
+    return sorted(
+        wrong | {name for name in names if name.startswith("labs.") and not f"{name}.".startswith(f"{home}.")}
+    )
+
+
+@pytest.mark.parametrize("path", LAB_MODULES, ids=relative)
+def test_a_labs_package_uses_gpukits_public_api_and_itself(path):
+    (package,) = (package for package in LAB_PACKAGES if package in path.parents)
+    assert not walls_broken(path, package)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("from gpukit.registry import Family", ""),
+        ("import gpukit\nfrom gpukit import cuda, profile", ""),
+        ("from gpukit.cli import output", ""),
+        ("from . import other\nfrom .other import thing", ""),
+        ("from gpukit.machine import memory", "gpukit.machine"),
+        ("from gpukit.cli import families", "gpukit.cli.families"),
+        ("from gpukit.kernels.reduction import naive", "gpukit.kernels.reduction"),
+        ("from gpukit_labs.two import other", "gpukit_labs.two"),
+        ("from two import other", "two"),
+        ("from ...template import given", "labs.template"),
+        ("from tests import family_runs", "tests"),
+    ],
+)
+def test_the_walls_of_labs_stand(line, wrong, monkeypatch, tmp_path):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    package = tmp_path / "labs" / "02_two" / "two"
+    package.mkdir(parents=True)
+    (package / "module.py").write_text(line)
+    found = walls_broken(package / "module.py", package)
+    assert wrong in found if wrong else not found
+
+
+def test_a_package_of_a_lab_imports_nothing_heavy_by_itself():
+    """`gpukit --help` imports them; what they bring is imported when it is asked for."""
+    for package in LAB_PACKAGES:
+        assert imported(package / "__init__.py") <= {"__future__", "__future__.annotations"}, package
+
+
+# --- systems ---------------------------------------------------------------------------------------------------------
 
 # What only some systems have is the sandbox's reason to exist; the others ask first whether the system has it.
 ASKING = ("gpukit/cli/keyboard.py", "gpukit/doctor.py")

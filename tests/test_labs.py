@@ -15,6 +15,7 @@ from gpukit.labs.folders import Lab
 from gpukit.labs.references import Counted
 from gpukit.labs.regions import CPP, PYTHON
 from gpukit.labs.running import FAILED, NOT_STARTED, PASSED, Outcome
+from gpukit.plugins import packages
 from gpukit.sandbox import host, host_code
 
 ROOT = Path(__file__).parents[1]
@@ -197,8 +198,11 @@ def test_an_honest_other_answer_passes_everything(one):
 
 @pytest.mark.parametrize("lab", by_name(LABS))
 def test_a_folder_holds_what_a_lab_may_hold(lab):
+    topic = lab.name.partition("_")[2]
     found = {path.name for path in lab.path.iterdir() if path.name != "__pycache__"}
-    assert found <= FILES, found - FILES
+    assert found <= FILES | {topic}, found - FILES
+    if topic in found:
+        assert packages(ROOT / "labs")[topic] == lab.path, "a package for gpukit's commands; see gpukit.plugins"
     assert {"README.md", "solution.py", "test_lab.py", "wrong"} <= found
     inside = {path.suffix for path in (lab.path / "wrong").iterdir() if path.name != "__pycache__"}
     assert inside <= {".py", ".cu"}

@@ -56,7 +56,7 @@ SUMMARY = re.compile(r"(?:ERROR|RACECHECK|SYNCCHECK) SUMMARY: (.*)")
 
 def rungs() -> Iterator[tuple[Family, Rung]]:
     """Every rung that is a kernel and runs on both machines, in order."""
-    for family in registry.families().values():
+    for family in registry.own_families().values():
         for rung in family.rungs.values():
             if rung.kernel is not None and {"cpu", "gpu"} <= set(rung.machines):
                 yield family, rung

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from gpukit import __version__
+from gpukit import __version__, plugins
 from gpukit.cli import families, grading, labs, output, releasing
 from gpukit.errors import GpukitError
 
@@ -181,7 +181,34 @@ def _print_version(ctx: click.Context, parameter: click.Parameter, wanted: bool)
         ctx.exit()
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+class _Commands(click.Group):
+    """gpukit's own commands, and those that the labs here bring: these are looked for when none of gpukit's is meant,
+    and in the help."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *plugins.commands()[0]})
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return super().get_command(ctx, name) or plugins.command(name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            from gpukit.registry import nearest
+
+            guess = nearest(name, self.list_commands(ctx))
+            ctx.fail(f"gpukit has no command {name!r}, and no lab here brings it{guess}.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        super().format_commands(ctx, formatter)
+        if faults := plugins.commands()[1]:
+            formatter.write("\nCannot be used:\n" + "".join(f"  {fault}\n" for fault in faults))
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )

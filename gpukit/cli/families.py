@@ -48,7 +48,7 @@ class Size(click.ParamType):
 
 
 class _Benchmarks(click.Group):
-    """`gpukit bench machine`, and a command for each family there is."""
+    """`gpukit bench machine`, and a command for each family there is: a lab's own, where the lab brings one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         from gpukit import registry
@@ -59,9 +59,11 @@ class _Benchmarks(click.Group):
         known = super().get_command(ctx, name)
         if known is not None or name.startswith("-"):
             return known
-        from gpukit import registry
+        from gpukit import plugins, registry
 
-        return _family_command(registry.find_family(name))  # its error names the families there are
+        if name not in registry.own_families() and (plugin := plugins.named(name)) is not None:
+            known = plugin.bench()
+        return known or _family_command(registry.find_family(name))  # its error names the families there are
 
 
 @click.group(cls=_Benchmarks, short_help="Measure a family of kernels, or the CPU machine itself.")
@@ -207,11 +209,12 @@ def _typed() -> str:
 @click.argument("names", nargs=-1, metavar="[FAMILY | FILE | FOLDER]...")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_kernels(names: tuple[str, ...], as_json: bool) -> None:
-    """List the families of kernels that gpukit brings, one FAMILY in detail, or the kernels of files and folders.
+    """List the families of kernels that gpukit and the labs here bring, one FAMILY in detail, or the kernels of files
+    and folders.
 
     What is listed can be run: `gpukit profile FAMILY.RUNG`, `gpukit profile FILE:KERNEL`.
     """
-    from gpukit import registry
+    from gpukit import plugins, registry
 
     known = registry.families()
     chosen = [known[name] for name in names if name in known]
@@ -220,6 +223,8 @@ def list_kernels(names: tuple[str, ...], as_json: bool) -> None:
         if not path.exists():
             raise click.BadParameter(_no_such(str(path), known), param_hint="[FAMILY | FILE | FOLDER]...")
     if not names:
+        for fault in plugins.families()[1]:
+            click.echo(f"gpukit: {fault}", err=True)
         _list_families(list(known.values()), as_json, details=False)
     if chosen:
         _list_families(chosen, as_json, details=True)
@@ -291,11 +296,14 @@ def rung_of(target: str) -> tuple[Family, Rung] | None:
     found = RUNG_TARGET.fullmatch(target)
     if found is None or target.endswith(KERNEL_SUFFIXES) or Path(target).exists():
         return None
-    from gpukit import registry
+    from gpukit import plugins, registry
 
-    if found["family"] not in registry.families() and not registry.nearest(found["family"], registry.families()):
-        return None
-    return (family := registry.find_family(found["family"])), registry.find_rung(family, found["rung"])
+    name = found["family"]
+    if name not in registry.own_families() and plugins.named(name) is None:
+        known = registry.families()
+        if name not in known and not registry.nearest(name, known):
+            return None
+    return (family := registry.find_family(name)), registry.find_rung(family, found["rung"])
 
 
 @contextlib.contextmanager

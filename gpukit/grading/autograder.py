@@ -61,7 +61,7 @@ _BEFORE = {
 def autograder(lab: Path) -> bytes:
     """The zip file for a lab's folder (labs/NN_topic); one with a solution.cu gets the C++ compiler's packages, too.
 
-    The lab's solution is in it, since grades are relative to what it needs.
+    The lab's solution is in it, since grades are relative to what it needs; its package for gpukit's commands is not.
 
     Raises:
         GpukitError: there is no such lab, or gpukit does not run from a checkout, which is what the zip installs.
@@ -79,6 +79,6 @@ def autograder(lab: Path) -> bytes:
             packing.add(archive, name, content)
         for path in packing.files_in(lab):
             place = path.relative_to(lab)
-            if place.parts[0] not in LEFT_OUT_OF_LABS:
+            if place.parts[0] not in (*LEFT_OUT_OF_LABS, called.partition("_")[2]):
                 packing.add(archive, f"labs/{called}/{place.as_posix()}", path.read_bytes())
     return buffer.getvalue()
