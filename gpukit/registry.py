@@ -159,8 +159,8 @@ class Sweep:
 
 @dataclass
 class Family:
-    """What the rungs of a family share; made at the top of its module, `FAMILY = Family(__name__, ...)`, whose name it
-    has; that of a lab's package, PACKAGE.family, has the package's.
+    """What the rungs of a family share; made at the top of its module, `FAMILY = Family(__name__, ...)`, whose name and
+    documentation it has; that of a lab has its package's: `Family(__package__, ...)`.
 
     problem: (n, kind, rng, device) -> Problem, with arrays made by `device.xp`. Raises GpukitError for an n that the
         family cannot do.
@@ -188,8 +188,7 @@ class Family:
 
     @property
     def name(self) -> str:
-        above, _, last = self.module.rpartition(".")
-        return above.rpartition(".")[2] if above and last == "family" else last
+        return self.module.rpartition(".")[2]
 
     @property
     def document(self) -> str:

@@ -17,16 +17,16 @@ from gpukit.errors import GpukitError
 
 ROOT = Path(__file__).parents[1]
 
-INIT = '''"""A package for tests."""
+INIT = '''"""Doubles numbers.
+
+Source: nobody's.
+"""
 
 FAMILY = "family:FAMILY"
 COMMANDS = {"greet": "commands:greet"}
 BENCH = "commands:bench"
 '''
-FAMILY = '''"""Doubles numbers.
-
-Source: nobody's.
-"""
+FAMILY = '''"""A family for tests."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def problem(n, kind, rng, device):
     return Problem(n, kind, {"x": device.xp.asarray(x)}, 2 * x)
 
 
-FAMILY = Family(__name__, problem, ("numbers",), (1, 33), (32, 64), ("global_load_sectors",), block=64, cpu_n=128)
+FAMILY = Family(__package__, problem, ("numbers",), (1, 33), (32, 64), ("global_load_sectors",), block=64, cpu_n=128)
 
 
 def plan(kernel, problem, block, device):
@@ -217,7 +217,7 @@ def test_the_help_of_gpukit_costs_little():
 def test_a_name_that_gpukit_has_stays_gpukits(course, capsys):
     package = course / "labs" / "01_twice" / "twice"
     (package / "__init__.py").write_text(INIT.replace('{"greet"', '{"list"'))
-    (package / "family.py").write_text(FAMILY.replace("__name__", "'gpukit.kernels.reduction'"))
+    (package / "family.py").write_text(FAMILY.replace("__package__", "'gpukit.kernels.reduction'"))
     assert registry.families() == registry.own_families()
     assert registry.find_family("reduction").rungs.keys() > {"naive"}
     code, out, _ = run(capsys, "list", "reduction")
