@@ -114,6 +114,7 @@ def ladder() -> None:
         ("csr_subwarp", "csr_warp", {"falls": ("warp_instructions", stores), "rises": (requests, sectors)}),
         ("ell", "csr_thread", {"rises": ("load_efficiency", requests, sectors)}),
         ("sliced_ell", "ell", {"falls": (requests, sectors)}),
+        ("hybrid", "sliced_ell", {"falls": (requests, sectors)}),
         (
             "merge_path",
             "csr_thread",

@@ -309,4 +309,9 @@ def order_within_windows(lengths: Array, sigma: int) -> Array:
         return xp.arange(lengths.size, dtype=np.int32)
     window = xp.arange(lengths.size, dtype=np.int64) // sigma
     key = (window + 1) * (int(lengths.max()) + 1) - 1 - lengths.astype(np.int64)
-    return key.argsort(kind="stable").astype(np.int32)
+    return stable_order(key).astype(np.int32)
+
+
+def stable_order(key: Array) -> Array:
+    """The places of a 1-D array in ascending order, equal ones in the order they have."""
+    return key.argsort(kind="stable") if isinstance(key, np.ndarray) else key.argsort()  # CuPy's is always stable

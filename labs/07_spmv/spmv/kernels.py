@@ -1,4 +1,4 @@
-"""y = alpha A x + beta y in numba: one thread per row, one warp, a few lanes, ELL, sliced ELL, merge path.
+"""y = alpha A x + beta y in numba: one thread per row, one warp, a few lanes, ELL, sliced ELL, a hybrid, merge path.
 
 kernels.cu has the same kernels in CUDA C++ under the same names; products.py says how each is launched.
 
@@ -14,6 +14,8 @@ import numpy as np
 
 from gpukit import cuda
 from gpukit.warp import segmented_scan, warp_sum
+
+from .hybrid import COLUMN, COUNT, FAR, FIRST, LINE, PART, PARTS, ROW, SHIFT, STEPS, WIDE
 
 FULL = 0xFFFFFFFF  # the mask of a whole warp
 WARP = 32
@@ -172,6 +174,74 @@ def sliced_ell(offsets, columns, values, permutation, x, y, alpha, beta, height)
             slot += height
         row = permutation[place]
         y[row] = result(total, y, row, alpha, beta)
+
+
+# --- hybrid ----------------------------------------------------------------------------------------------------------
+
+
+@cuda.jit
+def hybrid(slices, bases, columns, far, values, rows, split, owners, sums, arrived, x, y, alpha, beta):
+    """A warp per slice, whose rows get 1 to 32 lanes each; the warp that is done last finishes a row that was cut.
+
+    Versus: sliced_ell: a row gets lanes by its length, where each had one, and columns take 2 bytes, where they took 4.
+
+    Expect: load requests and sectors fall: a slice has no long row to wait for, and columns take half of the sectors.
+
+    Args:
+        slices, bases, columns, far, values, rows, split, owners: the arrays of `Hybrid`.
+        sums, arrived: its scratch memory; arrived is 0 before and after.
+        x, y: (columns,) and (rows,) T. y is set.
+        alpha, beta: T.
+
+    Source: hybrid.py; the last warp is found as in the sample threadFenceReduction of the CUDA toolkit.
+    """
+    at, lane = cuda.grid(1) // WARP, cuda.threadIdx.x % WARP
+    if at < slices.shape[0]:  # the same for all lanes of a warp
+        line, steps, shift = slices[at, LINE], slices[at, STEPS], slices[at, SHIFT]
+        slot, start = line * WARP + lane, slices[at, COLUMN] * WARP
+        total = values.dtype.type(0)
+        if slices[at, WIDE]:
+            for k in range(steps):
+                column = far[start // 2 + k * WARP + lane]
+                if column >= 0:
+                    total += values[slot + k * WARP] * x[column]
+        else:
+            for k in range(steps):
+                column = columns[start + k * WARP + lane]
+                if column != FAR:
+                    total += values[slot + k * WARP] * x[bases[line + k] + column]
+        distance = (1 << shift) >> 1
+        while distance > 0:
+            total += cuda.shfl_xor_sync(FULL, total, distance)
+            distance >>= 1
+
+        place = lane >> shift
+        row = np.int32(slices[at, FIRST] + place)
+        if rows.size > 0 and place < slices[at, COUNT]:
+            row = rows[row]
+        piece = ~cuda.shfl_sync(FULL, row, 0)
+        if piece < 0:
+            if place < slices[at, COUNT] and lane == place << shift:
+                y[row] = result(total, y, row, alpha, beta)
+        else:
+            owner = owners[piece]
+            part, parts = split[owner, PART], split[owner, PARTS]
+            last = np.int32(0)
+            if lane == 0:
+                sums[piece] = total
+                cuda.threadfence()  # the sum is there before it is counted
+                if cuda.atomic.add(arrived, owner, 1) == parts - 1:
+                    last = np.int32(1)
+                cuda.threadfence()  # all sums are there before they are read
+            cuda.syncwarp()
+            if cuda.shfl_sync(FULL, last, 0):
+                total = values.dtype.type(0)
+                for i in range(lane, parts, WARP):
+                    total += sums[part + i]
+                total = warp_sum(total)
+                if lane == 0:
+                    arrived[owner] = 0  # for the next product
+                    y[split[owner, ROW]] = result(total, y, split[owner, ROW], alpha, beta)
 
 
 # --- merge path ------------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from gpukit.registry import CPP, NUMBA, CppKernel, Launch, launchable
 from . import kernels
 from .errors import MatrixError
 from .formats import Array, Csr, Ell, SlicedEll, xp_of
+from .hybrid import Hybrid
 
 SOURCE = Path(__file__).with_name("kernels.cu")
 CPU = CpuMachine()
@@ -230,6 +231,16 @@ def _sliced_ell(
     return (Launch(made, _blocks(y.size, block), block, args),)
 
 
+def _hybrid(
+    form: Hybrid, x: Array, y: Array, alpha: Any, beta: Any, *, language: str, block: int, device: Device
+) -> tuple[Launch, ...]:
+    stored = form.slices, form.bases, form.columns, form.far, form.values, form.rows, form.split, form.owners
+    args = *stored, form.sums, form.arrived, x, y, alpha, beta
+    kernel = _of(language, "hybrid", form.values.dtype, block)
+    made, args = launchable(kernel, args, len(form.slices), form.rows.size)
+    return (Launch(made, _blocks(len(form.slices) * WARP, block), block, args),)
+
+
 def _merge_path(
     csr: Csr,
     x: Array,
@@ -265,6 +276,10 @@ def _to_sliced_ell(csr: Csr, *, height: int = 32, sigma: int = 1) -> SlicedEll:
     return SlicedEll.from_csr(csr, height, sigma)
 
 
+def _to_hybrid(csr: Csr, *, steps: int = 32, sigma: int = 1) -> Hybrid:
+    return Hybrid.from_csr(csr, steps, sigma)
+
+
 WAYS: dict[str, Way] = {
     way.name: way
     for way in (
@@ -273,6 +288,7 @@ WAYS: dict[str, Way] = {
         Way("csr_subwarp", "CSR, a few lanes per row", _as_it_is, _csr_subwarp),
         Way("ell", "ELL, one thread per row", _to_ell, _ell),
         Way("sliced_ell", "sliced ELL, one thread per row", _to_sliced_ell, _sliced_ell),
+        Way("hybrid", "hybrid, 1 to 32 lanes per row", _to_hybrid, _hybrid),
         Way("merge_path", "CSR, merge path", _as_it_is, _merge_path),
     )
 }

@@ -1,0 +1,114 @@
+"""Which way to multiply a matrix, from one pass over its row pointer, and why.
+
+On an H200 the hybrid was the fastest way, or within a few percent of it, on every matrix that was measured
+(data/results/bench_h200_spmv.json), so what is left to choose is whether a conversion pays at all, how many lanes rows
+get, and whether sorting them is worth what it costs in locality.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .formats import Csr, xp_of
+from .hybrid import LANES, slots_of
+
+# Products after which a conversion has paid for itself on an H200, where it takes as long as some hundred products.
+PAYS_AFTER = 500
+# Warps that keep a GPU of 132 multiprocessors busy: fewer slices than that, and rows get more lanes.
+WARPS = 132 * 40
+STEPS = (32, 16, 8)
+# Padding, as a part of the slots, that costs less than sorting: rows out of their order read x from other places.
+LITTLE_PADDING = 0.05
+# Rows sorted together: enough to even them out, few enough for their part of x and y to stay in the L2 cache.
+SIGMA = 16384
+# Rows that are even enough for a warp to share its lanes among them: the longest, in means.
+EVEN = 16
+
+
+@dataclass(frozen=True)
+class Choice:
+    """way, options: what `products.product` takes. why: a sentence. rejected: why not, by way. seconds: it took."""
+
+    way: str
+    options: dict[str, Any]
+    why: str
+    rejected: dict[str, str] = field(default_factory=dict)
+    seconds: float = 0.0
+
+
+def choose_format(csr: Csr, products: int | None = None) -> Choice:
+    """The way to multiply this matrix, on the device where it lies. Only its row pointer is read.
+
+    products: how many the matrix is used for; None for more than a conversion takes to pay.
+    """
+    began = time.perf_counter()
+    xp = xp_of(csr.data)
+    lengths = csr.lengths
+    rows, nnz = csr.rows, csr.nnz
+    longest = int(lengths.max()) if rows else 0
+    mean = nnz / rows if rows else 0.0
+    if not nnz:
+        made = Choice("csr_thread", {}, f"{rows:,} rows and no entry: every way only scales y")
+    elif products is not None and products < PAYS_AFTER:
+        made = _without_conversion(products, mean, longest)
+    else:
+        made = _hybrid(lengths, rows, nnz, mean, longest)
+    if nnz:
+        made.rejected.update(_rejected(xp, lengths, rows, nnz, mean, longest, made.way))
+    return Choice(made.way, made.options, made.why, made.rejected, time.perf_counter() - began)
+
+
+def _without_conversion(products: int, mean: float, longest: int) -> Choice:
+    few = f"a conversion pays after some {PAYS_AFTER} products, and there are {products:,}"
+    if longest > EVEN * max(mean, LANES):
+        return Choice(
+            "merge_path", {}, f"{few}; the longest row has {longest:,} entries and the mean one {mean:.1f}: equal parts"
+        )
+    lanes = _lanes(mean)
+    if lanes == 1:
+        return Choice("csr_thread", {}, f"{few}; a row has {mean:.1f} entries in the mean: one thread is enough")
+    return Choice(
+        "csr_subwarp", {"lanes": lanes}, f"{few}; a row has {mean:.1f} entries in the mean: {lanes} lanes each"
+    )
+
+
+def _lanes(mean: float) -> int:
+    """The smallest power of two that leaves a lane 8 entries or fewer of a mean row."""
+    return 1 if mean <= 4 else min(LANES, 2 ** max(1, math.ceil(math.log2(mean / 8))))
+
+
+def _hybrid(lengths: Any, rows: int, nnz: int, mean: float, longest: int) -> Choice:
+    steps = next((steps for steps in STEPS if nnz >= WARPS * LANES * steps), STEPS[-1])
+    slots = slots_of(lengths, steps, 1)
+    padding = 1 - nnz / slots
+    sigma = 1
+    order = f"{padding:.0%} padding in the order they have"
+    if padding > LITTLE_PADDING and rows > LANES:
+        sigma = min(SIGMA, rows)
+        order = f"{1 - nnz / slots_of(lengths, steps, sigma):.0%} padding with {sigma:,} rows sorted together, {order}"
+    cut = f"; the longest row, {longest:,} entries, is cut into pieces" if longest > LANES * steps else ""
+    why = f"rows of {mean:.1f} entries in the mean get lanes so that none takes more than {steps} steps: {order}{cut}"
+    return Choice("hybrid", {"steps": steps, "sigma": sigma}, why)
+
+
+def _rejected(xp: Any, lengths: Any, rows: int, nnz: int, mean: float, longest: int, way: str) -> dict[str, str]:
+    """Why not the others, by what their warps would do."""
+    whole = xp.zeros(-(-rows // LANES) * LANES, np.int64)
+    whole[:rows] = lengths
+    rounds = int(whole.reshape(-1, LANES).max(axis=1).sum())
+    warps = int((-(-lengths.astype(np.int64) // LANES)).sum())
+    reasons = {
+        "csr_thread": f"lanes read {mean:.1f} entries apart, and {nnz / (LANES * rounds):.0%} of them are at work",
+        "csr_warp": f"{nnz / (LANES * warps):.0%} of the lanes are at work on rows of {mean:.1f} entries",
+        "csr_subwarp": "reads a row pointer and 4 bytes a column, and waits for the longest row of a warp",
+        "ell": f"{rows * longest / nnz:,.1f} slots for each entry: every row is as wide as the longest, {longest:,}",
+        "sliced_ell": f"{LANES * rounds / nnz:,.1f} slots for each entry without sorting, one lane for the longest row",
+        "merge_path": "every thread searches its start, and lanes read far apart",
+        "hybrid": f"the conversion takes as long as some hundred products: it pays after {PAYS_AFTER}",
+    }
+    return {name: reason for name, reason in reasons.items() if name != way}

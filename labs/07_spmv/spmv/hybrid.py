@@ -1,0 +1,235 @@
+"""Sliced ELL in which a row gets as many lanes as it needs: one thread for short rows, several for medium ones, one
+warp or more for long ones, in one format and one launch.
+
+A slice is what one warp does. All rows of a slice get the same number of lanes, 1 to 32, so that it holds 32 rows to 1,
+and takes as many steps as its longest row. A row that would keep a warp for too long is cut into pieces, a slice each;
+the warp that is done last adds up what the others have found. In a step, a warp reads one line: 32 slots, one for each
+lane. Columns are stored as 16-bit distances from the leftmost one of their line, where those of a slice allow it: 6
+bytes a float32 entry, not 8.
+
+Source: slices and sorting windows as in formats.py; several threads a row are Anzt, Tomov and Dongarra, "Implementing a
+sparse matrix vector product for the SELL-C/SELL-C-sigma formats on NVIDIA GPUs" (UT-EECS-14-727, 2014); short columns
+are Willcock and Lumsdaine, "Accelerating sparse matrix computations via data compression" (ICS 2006).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import ModuleType
+
+import numpy as np
+
+from .errors import MatrixError
+from .formats import Array, Csr, rows_and_places, stable_order, xp_of
+
+LANES = 32  # of a warp, and slots of a line
+FAR = 0xFFFF  # padding among 16-bit columns; a 32-bit column of two of them is PADDING
+MOST_SHIFT = 5  # log2 of the lanes of a warp
+# What the columns of `Hybrid.slices` hold.
+LINE, STEPS, COLUMN, WIDE, FIRST, COUNT, SHIFT = range(7)
+FIELDS = 8  # a power of two, so that C++ reads them by two loads of 16 bytes
+# Columns of `Hybrid.split`.
+ROW, PART, PARTS = range(3)
+
+
+@dataclass(frozen=True)
+class Hybrid:
+    """The format's arrays, as its kernels take them.
+
+    slices: (slices, 8) int32. LINE, STEPS: its slots are lines LINE up to LINE + STEPS. COLUMN: its columns begin at
+        columns[32 * COLUMN]. WIDE: 1 where they are 32-bit. FIRST, COUNT: its rows are places FIRST up to
+        FIRST + COUNT. SHIFT: log2 of the lanes of each.
+    bases: (lines,) int32: what is added to the 16-bit columns of a line.
+    columns: uint16, FAR where a slot is padding; far: the same memory as int32, for the slices that are wide.
+    values: (32 * lines,).
+    rows: (places,) int32: the row of a place, or ~p for the piece p of a row that was cut; empty where every place is
+        its own row.
+    split: (rows that were cut, 3) int32: ROW, and its pieces are PART up to PART + PARTS. owners: (pieces,) int32,
+        which of `split` a piece belongs to.
+    sums: (pieces,), the kernel's scratch memory; arrived: (rows that were cut,) int32, 0 before and after a product.
+    """
+
+    shape: tuple[int, int]
+    slices: Array
+    bases: Array
+    columns: Array
+    values: Array
+    rows: Array
+    split: Array
+    owners: Array
+    sums: Array
+    arrived: Array
+    nnz: int
+
+    @property
+    def far(self) -> Array:
+        return self.columns.view(np.int32)
+
+    @property
+    def slots(self) -> int:
+        return int(self.values.size)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the matrix as it is stored; the scratch memory is not counted."""
+        stored = self.slices, self.bases, self.columns, self.values, self.rows, self.split, self.owners
+        return int(sum(array.nbytes for array in stored))
+
+    @classmethod
+    def from_csr(cls, csr: Csr, steps: int = 32, sigma: int = 1) -> Hybrid:
+        """`steps`: a row gets lanes until it needs no more steps than that, and is cut where 32 lanes are too few.
+        `sigma` rows are sorted together, those with most steps first, ties in their order; 1 sorts nothing. Rows with
+        the same number of lanes lie together, most lanes first: what takes longest begins first.
+
+        Raises MatrixError for steps or sigma below 1.
+        """
+        if steps < 1 or sigma < 1:
+            raise MatrixError(f"{steps} steps and a sigma of {sigma} make no slices; both must be 1 or more")
+        xp = xp_of(csr.data)
+        pieces = _Pieces(csr.lengths, steps)
+        order = _order(xp, pieces, sigma)
+        slices, of_place, within = _slices(xp, pieces.shift[order], pieces.steps[order])
+        lines = int(slices[:, STEPS].sum())
+
+        place_of = xp.empty(order.size, np.int64)
+        place_of[order] = xp.arange(order.size)
+        row, k = rows_and_places(csr)
+        place = place_of[pieces.first[row] + k // pieces.most]
+        k = k.astype(np.int64) % pieces.most
+        at, shift = of_place[place], pieces.shift[order][place]
+        line = slices[at, LINE] + (k >> shift)
+        lane = (within[place] << shift) + (k & ((1 << shift) - 1))
+        values = xp.zeros(lines * LANES, csr.dtype)
+        values[line * LANES + lane] = csr.data
+        bases, wide = _bases(xp, csr.indices, line, lines)
+        if lines:
+            some = xp.zeros(len(slices), np.int32)
+            xp.maximum.at(some, owners_of(xp, slices[:, LINE], lines), wide.astype(np.int32))
+            slices[:, WIDE] = some
+        units = slices[:, STEPS] * (1 + slices[:, WIDE])
+        slices[:, COLUMN] = _starts(xp, units)[:-1]
+        columns = xp.full(int(units.sum()) * LANES, FAR, np.uint16)
+        start = slices[at, COLUMN] * LANES
+        slot = (line - slices[at, LINE]) * LANES + lane
+        near = slices[at, WIDE] == 0
+        columns[start[near] + slot[near]] = (csr.indices[near] - bases[line[near]]).astype(np.uint16)
+        columns.view(np.int32)[start[~near] // 2 + slot[~near]] = csr.indices[~near]
+        return cls(
+            csr.shape,
+            slices.astype(np.int32),
+            bases,
+            columns,
+            values,
+            pieces.targets(order),
+            pieces.split,
+            pieces.owners,
+            xp.zeros(pieces.owners.size, csr.dtype),
+            xp.zeros(len(pieces.split), np.int32),
+            csr.nnz,
+        )
+
+
+def slots_of(lengths: Array, steps: int = 32, sigma: int = 1) -> int:
+    """How many slots the format would have for rows of these lengths, padding and all."""
+    xp = xp_of(lengths)
+    pieces = _Pieces(lengths, steps)
+    order = _order(xp, pieces, sigma)
+    slices, _, _ = _slices(xp, pieces.shift[order], pieces.steps[order])
+    return int(slices[:, STEPS].sum()) * LANES
+
+
+class _Pieces:
+    """Rows, and the pieces of those that are too long for one warp, in the order of the matrix.
+
+    most: entries of a piece. first: (rows + 1,), the first piece of a row. row, shift, steps: (pieces,): whose it is,
+    log2 of its lanes, the steps it takes. All int64. split, owners: as in `Hybrid`.
+    """
+
+    def __init__(self, lengths: Array, steps: int) -> None:
+        xp = self.xp = xp_of(lengths)
+        most = self.most = LANES * steps
+        lengths = lengths.astype(np.int64)
+        pieces = xp.maximum(-(-lengths // most), 1)
+        first = self.first = _starts(xp, pieces)
+        count = int(first[-1])
+        self.row = owners_of(xp, first[:-1], count)
+        length = xp.minimum(lengths[self.row] - (xp.arange(count) - first[self.row]) * most, most)
+        self.is_cut = pieces[self.row] > 1
+        self.shift = xp.zeros(count, np.int64)
+        for shift in range(MOST_SHIFT):
+            self.shift += length > (steps << shift)
+        self.shift[self.is_cut] = MOST_SHIFT
+        self.steps = (length + (1 << self.shift) - 1) >> self.shift
+
+        cut = xp.flatnonzero(pieces > 1)
+        self.split = xp.zeros((cut.size, 3), np.int32)
+        self.split[:, ROW], self.split[:, PARTS] = cut, pieces[cut]
+        parts = _starts(xp, pieces[cut])
+        self.split[:, PART] = parts[:-1]
+        self.owners = owners_of(xp, parts[:-1], int(parts[-1])).astype(np.int32)
+
+    def targets(self, order: Array) -> Array:
+        """`Hybrid.rows`."""
+        xp = self.xp
+        target = self.row.copy()
+        target[self.is_cut] = ~xp.arange(self.owners.size)
+        if not self.owners.size and bool((target[order] == xp.arange(order.size)).all()):
+            return xp.zeros(0, np.int32)
+        return target[order].astype(np.int32)
+
+
+def _order(xp: ModuleType, pieces: _Pieces, sigma: int) -> Array:
+    """(pieces,) place -> piece: by lanes, by window, by steps."""
+    if not pieces.row.size:
+        return xp.zeros(0, np.int64)
+    most = int(pieces.steps.max()) + 1
+    window = pieces.row // sigma if sigma > 1 else xp.zeros_like(pieces.row)
+    steps = pieces.steps if sigma > 1 else xp.zeros_like(pieces.row)
+    key = ((MOST_SHIFT - pieces.shift) * (int(window.max()) + 1) + window) * most + (most - 1 - steps)
+    return stable_order(key)
+
+
+def _slices(xp: ModuleType, shift: Array, steps: Array) -> tuple[Array, Array, Array]:
+    """The slices of places in their order, all but COLUMN and WIDE, and each place's slice and its place in it."""
+    tables = [xp.zeros((0, FIELDS), np.int64)]
+    of_place, within = xp.empty(shift.size, np.int64), xp.empty(shift.size, np.int64)
+    first, made = 0, 0
+    for lanes in range(MOST_SHIFT, -1, -1):
+        members, held = int((shift == lanes).sum()), LANES >> lanes
+        count = -(-members // held)
+        longest = xp.zeros(count * held, np.int64)
+        longest[:members] = steps[first : first + members]
+        table = xp.zeros((count, FIELDS), np.int64)
+        table[:, STEPS] = longest.reshape(count, held).max(axis=1) if count else 0
+        table[:, FIRST] = first + xp.arange(count) * held
+        table[:, COUNT] = xp.minimum(held, first + members - table[:, FIRST])
+        table[:, SHIFT] = lanes
+        tables.append(table)
+        rank = xp.arange(members)
+        of_place[first : first + members] = made + rank // held
+        within[first : first + members] = rank % held
+        first, made = first + members, made + count
+    slices = xp.concatenate(tables)
+    slices[:, LINE] = _starts(xp, slices[:, STEPS])[:-1]
+    return slices, of_place, within
+
+
+def _bases(xp: ModuleType, indices: Array, line: Array, lines: int) -> tuple[Array, Array]:
+    """(lines,) int32, the leftmost column of each line, and whether a 16-bit distance is too short for its others."""
+    low, high = xp.full(lines, np.iinfo(np.int32).max, np.int32), xp.zeros(lines, np.int32)
+    xp.minimum.at(low, line, indices)
+    xp.maximum.at(high, line, indices)
+    low = xp.minimum(low, high)  # a line of padding alone
+    return low, high.astype(np.int64) - low >= FAR
+
+
+def _starts(xp: ModuleType, sizes: Array) -> Array:
+    """(n + 1,) int64: where each of n pieces begins, and the end."""
+    starts = xp.zeros(sizes.size + 1, np.int64)
+    xp.cumsum(sizes, out=starts[1:])
+    return starts
+
+
+def owners_of(xp: ModuleType, starts: Array, count: int) -> Array:
+    """(count,) int64: in which of the intervals that begin at `starts` each number below `count` lies."""
+    return xp.searchsorted(xp.ascontiguousarray(starts), xp.arange(count), side="right") - 1
