@@ -216,8 +216,8 @@ def benchmark(
         max_seconds: for the repeats; no further one starts after that, whatever `repeats` says. A warm-up that has
             taken as long ends, too.
         restore: called before every call of `fn`, outside the timed part: sets what a call destroys.
-        flush_l2: empty the L2 cache before every repeat by writing twice its size, so that no repeat finds what the
-            last one left. The time then includes writing some of that back.
+        flush_l2: empty the L2 cache before every repeat by writing twice its size and then reading as much, so that no
+            repeat finds what the last one left, nor has to write it back.
         bytes_moved: bytes that one call reads and writes, for the bandwidth.
         peak_gb_s: what the memory can move at most, in 1e9 bytes per second; on a GPU known by itself.
         name: what the timing is called; the name of `fn` by default.

@@ -548,6 +548,16 @@ def test_the_reading_kernel_reads_every_element_once_in_whole_sectors():
 
 
 @nvrtc
+def test_the_draining_kernel_reads_all_and_writes_nothing():
+    kernel = gpukit.RawKernel(clocks.DRAIN_SOURCE, "drain")
+    x, never = np.zeros(4 * 1000, np.int32), np.full(4, 7, np.int32)
+    report = gpukit.profile(kernel, 3, clocks.DRAIN_THREADS, x, np.int64(1000), never)
+    assert report.counters["global_load_sectors"] == x.nbytes // 32
+    assert report.counters["global_store_sectors"] == 0 and report.hazards == []
+    assert never.tolist() == [7, 7, 7, 7]
+
+
+@nvrtc
 def test_the_holding_kernel_ends_and_lasts_longer_when_asked():
     kernel = gpukit.RawKernel(clocks.HOLD_SOURCE, "hold")
     counts = [
@@ -595,7 +605,7 @@ def cupy(monkeypatch):
         Device=lambda: SimpleNamespace(id=0),
         runtime=SimpleNamespace(getDeviceProperties=lambda device: {"l2CacheSize": 60 << 20}),
     )
-    module.RawKernel, module.empty, module.uint8 = raw, Buffer, np.uint8
+    module.RawKernel, module.empty, module.zeros, module.uint8 = raw, Buffer, Buffer, np.uint8
     module.log = log
     monkeypatch.setitem(sys.modules, "cupy", module)
     return module
@@ -604,11 +614,15 @@ def cupy(monkeypatch):
 def test_the_gpus_clock(cupy):
     clock = GpuClock()
     assert clock.flush() and clock.hold(0.3e-3)
-    assert cupy.log == [("memset", 120 << 20, True), ("hold", (1,), (1,), (300_000,))]
-    assert cupy.log[1][3][0].dtype == np.uint64  # the type of the kernel's parameter
+    assert [entry[0] for entry in cupy.log] == ["memset", "drain", "hold"]
+    assert cupy.log[0] == ("memset", 120 << 20, True)
+    read, count, written = cupy.log[1][3]
+    assert read is not written and read.nbytes == 16 * count == 120 << 20
+    assert cupy.log[2] == ("hold", (1,), (1,), (300_000,))
+    assert cupy.log[2][3][0].dtype == np.uint64  # the type of the kernel's parameter
     assert clock.elapsed(clock.record(), clock.record()) == pytest.approx(2.5e-3)  # CuPy tells milliseconds
     clock.synchronize()
-    assert cupy.log[2:] == ["record", "record", "synchronize"]
+    assert cupy.log[3:] == ["record", "record", "synchronize"]
 
 
 def test_a_benchmark_through_the_gpus_clock(cupy):
@@ -617,7 +631,7 @@ def test_a_benchmark_through_the_gpus_clock(cupy):
     )
     assert [entry if isinstance(entry, str) else entry[0] for entry in cupy.log] == [
         "synchronize", "call", "synchronize",
-        "memset", "hold", "record", "call", "record", "synchronize",
+        "memset", "drain", "hold", "record", "call", "record", "synchronize",
     ]  # fmt: skip
     assert result.seconds == (2.5e-3,)
 
