@@ -1,6 +1,8 @@
 """Sparse matrix times vector: formats, kernels, matrices, references and benchmarks; a plugin of gpukit's commands.
 
-matrices, twins, reading   where a matrix comes from: generated, after a published one, or a Matrix Market file
+matrices                   every matrix with a name: generators makes them from a rule, twins after published ones
+reading                    a user's own: Matrix Market and .npz
+statistics                 row lengths, and what padding them would cost
 formats, hybrid            how it is stored: Csr, Ell, SlicedEll, Hybrid; all made from a Csr
 choosing                   which format and kernel fit a matrix, and why
 kernels.py, kernels.cu     y = alpha A x + beta y, in numba and in CUDA C++
