@@ -118,7 +118,7 @@ def ladder() -> None:
         (
             "merge_path",
             "csr_thread",
-            {"falls": (requests, "warp_instructions"), "rises": ("active_lanes_per_instruction", stores)},
+            {"falls": (requests, sectors), "rises": ("active_lanes_per_instruction", stores)},
         ),
     ):
         register(way, against, **moves)

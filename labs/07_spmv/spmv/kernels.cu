@@ -197,12 +197,12 @@ template <typename T, int THREADS> __global__ void __launch_bounds__(THREADS, TH
 
 // --- merge path ------------------------------------------------------------------------------------------------------
 
-// How many of the first `step` steps of the merge are row ends: a binary search on a diagonal.
-template <typename I>
-__device__ __forceinline__ int rows_before(const I* __restrict__ indptr, int rows, long long nnz, long long step) {
-    int low = max(step - nnz, 0LL), high = min(step, (long long)rows);
+// How many of the first `step` steps of the merge are row ends, known to be `low` to `high`: a binary search on a
+// diagonal.
+template <typename I> __device__ __forceinline__ int rows_before(
+    const I* __restrict__ indptr, long long low, long long high, long long step) {
     while (low < high) {
-        int middle = low + (high - low) / 2;
+        long long middle = (low + high) / 2;
         if (indptr[middle + 1] < step - middle) low = middle + 1;  // this row's end comes before the entry
         else high = middle;
     }
@@ -211,21 +211,41 @@ __device__ __forceinline__ int rows_before(const I* __restrict__ indptr, int row
 
 // Row ends and entries merged to one list, cut into equal parts: each thread has as much to do as the others.
 //
+// Launch with room for a T per step of a block in dynamic shared memory.
+//
 // Versus: csr_thread: a thread takes as many steps as any other, wherever rows begin and end, where it took a row.
 //
-// Expect: load requests and instructions fall and more lanes are at work; store requests rise.
+// Expect: load requests and sectors fall and more lanes are at work; store requests rise.
 template <typename T, typename I> __global__ void merge_path(
     const I* __restrict__ indptr, const int* __restrict__ indices, const T* __restrict__ data,
     const T* __restrict__ x, T* y, int* __restrict__ carry_rows, T* __restrict__ carry_values, T alpha, T beta,
     int items, int rows) {
+    extern __shared__ double shared[];  // of a type that is as wide as any T
+    T* tile = (T*)shared;               // the products of the block's entries
+    __shared__ int borders[2];          // how many rows end before the block's first step, and by its last
     long long thread = thread_number(), nnz = indptr[rows], steps = rows + nnz;
-    long long step = min(thread * items, steps), last = min(step + items, steps);
-    int row = rows_before(indptr, rows, nnz, step);
-    I k = step - row;
+    int tid = threadIdx.x;
+    long long first_step = min((thread - tid) * items, steps);
+    long long last_step = min(first_step + (long long)blockDim.x * items, steps);
+    if (tid < 2) {
+        long long step = tid == 0 ? first_step : last_step;
+        borders[tid] = rows_before(indptr, max(step - nnz, 0LL), min(step, (long long)rows), step);
+    }
+    __syncthreads();
+    long long first = first_step - borders[0], last = last_step - borders[1];
+    int entries = last - first;
+    #pragma unroll 4
+    for (int k = tid; k < entries; k += blockDim.x) tile[k] = data[first + k] * x[indices[first + k]];
+    __syncthreads();
+
+    long long step = min(thread * items, steps);
+    long long low = max(step - last, (long long)borders[0]), high = min(step - first, (long long)borders[1]);
+    int row = rows_before(indptr, low, high, step);
+    int k = step - row - first, count = min((long long)items, steps - step);
     T total = 0;
-    for (; step < last; step++) {
-        if (k < indptr[row + 1]) {
-            total += data[k] * x[indices[k]];
+    for (int i = 0; i < count; i++) {
+        if (k < indptr[row + 1] - first) {
+            total += tile[k];
             k++;
         } else {
             write(y, row, total, alpha, beta);
@@ -234,7 +254,7 @@ template <typename T, typename I> __global__ void merge_path(
         }
     }
 
-    // `total` is carried into `row`, and the lanes that stop in the same row add up what they carry.
+    // `total` is carried into `row`. Lanes that stop in the same row add up what they carry.
     int lane = threadIdx.x % WARP;
     #pragma unroll
     for (int distance = 1; distance < WARP; distance *= 2) {

@@ -248,9 +248,9 @@ def hybrid(slices, bases, columns, far, values, rows, split, owners, sums, arriv
 
 
 @cuda.jit(device=True)
-def rows_before(indptr, rows, nnz, step):
-    """How many of the first `step` steps of the merge are row ends: a binary search on a diagonal."""
-    low, high = max(step - nnz, 0), min(step, rows)
+def rows_before(indptr, low, high, step):
+    """How many of the first `step` steps of the merge are row ends, known to be `low` to `high`: a binary search on a
+    diagonal."""
     while low < high:
         middle = (low + high) >> 1
         if indptr[middle + 1] < step - middle:  # the end of this row comes before the entry on the diagonal
@@ -264,13 +264,17 @@ def rows_before(indptr, rows, nnz, step):
 def merge_path(indptr, indices, data, x, y, carry_rows, carry_values, alpha, beta, items):
     """Row ends and entries merged to one list, cut into equal parts: each thread has as much to do as the others.
 
-    A step of the merge takes an entry or ends a row. The thread that ends a row writes it, with beta; what earlier
-    threads have of it is added later: by the warp when the row ends in it, by `merge_fix` when it goes on.
+    A step of the merge takes an entry or ends a row. A block first multiplies its entries, side by side, into shared
+    memory; then each thread walks its own steps. The thread that ends a row writes it, with beta; what earlier threads
+    have of it is added later: by the warp when the row ends in it, by `merge_fix` when it goes on.
+
+    Launch with room for a T per step of a block in dynamic shared memory.
 
     Versus: csr_thread: a thread takes as many steps as any other, wherever rows begin and end, where it took a row.
 
-    Expect: load requests and instructions fall and more lanes are at work, since no warp goes on for one long row.
-        Store requests rise: the lanes of a warp end rows at different steps, and carries are stored and added.
+    Expect: load requests and sectors fall and more lanes are at work: no warp goes on for one long row, and a block
+        reads its entries side by side. Store requests rise: the lanes of a warp end rows at different steps, and
+        carries are stored and added.
 
     Args:
         indptr, indices, data, x, y, alpha, beta: as in csr_thread.
@@ -281,21 +285,34 @@ def merge_path(indptr, indices, data, x, y, carry_rows, carry_values, alpha, bet
     Source: Merrill and Garland, "Merge-based parallel sparse matrix-vector multiplication" (SC 2016).
     """
     rows, nnz = y.size, indices.size
-    thread = cuda.grid(1)
-    step = min(thread * items, rows + nnz)
-    row = rows_before(indptr, rows, nnz, step)
+    thread, tid, steps = cuda.grid(1), cuda.threadIdx.x, rows + nnz
+    tile = cuda.shared.array(0, data.dtype)  # the products of the block's entries
+    borders = cuda.shared.array(2, np.int32)  # how many rows end before the block's first step, and by its last
+    first_step = min((thread - tid) * items, steps)
+    last_step = min(first_step + cuda.blockDim.x * items, steps)
+    if tid < 2:
+        step = first_step if tid == 0 else last_step
+        borders[tid] = rows_before(indptr, max(step - nnz, 0), min(step, rows), step)
+    cuda.syncthreads()
+    first, last = first_step - borders[0], last_step - borders[1]
+    for k in range(first + tid, last, cuda.blockDim.x):
+        tile[k - first] = data[k] * x[indices[k]]
+    cuda.syncthreads()
+
+    step = min(thread * items, steps)
+    row = rows_before(indptr, max(step - last, borders[0]), min(step - first, borders[1]), step)
     k = step - row
     total = data.dtype.type(0)
-    for _ in range(step, min(step + items, rows + nnz)):
+    for _ in range(step, min(step + items, steps)):
         if k < indptr[row + 1]:
-            total += data[k] * x[indices[k]]
+            total += tile[k - first]
             k += 1
         else:
             y[row] = result(total, y, row, alpha, beta)
             total = data.dtype.type(0)
             row += 1
 
-    # `total` is carried into `row`, and the lanes that stop in the same row add up what they carry.
+    # `total` is carried into `row`. Lanes that stop in the same row add up what they carry.
     lane = cuda.laneid
     before = cuda.shfl_up_sync(FULL, row, 1)
     after = cuda.shfl_down_sync(FULL, row, 1)

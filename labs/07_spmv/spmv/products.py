@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from gpukit.devices import CpuMachine, Device
+from gpukit.launching import MAX_SHARED_BYTES
 from gpukit.registry import CPP, NUMBA, CppKernel, Launch, launchable
 
 from . import kernels
@@ -27,7 +28,8 @@ CPU = CpuMachine()
 BLOCK = 128  # threads
 WARP = 32
 LANES = (2, 4, 8, 16, 32)
-ITEMS = 8  # steps of a thread on the merge path
+ITEMS = 7  # steps of a thread on the merge path: odd, so that lanes read different banks of shared memory
+BORDERS = 8  # bytes of shared memory that a block on the merge path has besides
 TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
 
 
@@ -253,16 +255,19 @@ def _merge_path(
     device: Device,
     items: int = ITEMS,
 ) -> tuple[Launch, ...]:
-    """`items` steps of the merge a thread. Raises MatrixError for less than one."""
-    if items < 1:
-        raise MatrixError(f"a thread takes 1 step of the merge or more, not {items}")
+    """`items` steps of the merge a thread. Raises MatrixError for less than one, and where those of a block need more
+    shared memory than there is."""
+    shared = block * items * csr.dtype.itemsize
+    most = (MAX_SHARED_BYTES - BORDERS) // (block * csr.dtype.itemsize)
+    if not 1 <= items <= most:
+        raise MatrixError(f"a thread of a block of {block} takes 1 to {most:,} steps of the merge, not {items:,}")
     grid = _blocks(-(-(csr.rows + csr.nnz) // items), block)
     warps = grid * block // WARP
     rows, values = device.xp.empty(warps, np.int32), device.xp.empty(warps, csr.dtype)
     walk = csr.indptr, csr.indices, csr.data, x, y, rows, values, alpha, beta, np.int32(items)
     path, walk = launchable(_of(language, "merge_path", csr.dtype, csr.indptr.dtype), walk, csr.rows)
     fix, add = launchable(_of(language, "merge_fix", csr.dtype), (rows, values, y, alpha), csr.rows, warps)
-    return Launch(path, grid, block, walk), Launch(fix, _blocks(warps * WARP, block), block, add)
+    return Launch(path, grid, block, walk, shared), Launch(fix, _blocks(warps * WARP, block), block, add)
 
 
 # --- the ladder ------------------------------------------------------------------------------------------------------
