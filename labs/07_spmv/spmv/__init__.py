@@ -14,6 +14,4 @@ references                 what others make of it: SciPy, cuSPARSE, PyTorch
 Source: formats.py and kernels.py name theirs.
 """
 
-from .family import FAMILY
-
-__all__ = ["FAMILY"]
+FAMILY = "family:FAMILY"

@@ -81,7 +81,7 @@ template <typename T, typename I> __global__ void csr_warp(
 //
 // Versus: csr_thread: the k-th entries of all rows are neighbours, where those of a row were; no row pointer is read.
 //
-// Expect: more of every sector is used, but load requests and sectors rise where one row is long and most are short.
+// Expect: load requests and sectors rise where one row is long and most are short; more of every sector is used.
 template <typename T> __global__ void ell(
     const int* __restrict__ columns, const T* __restrict__ values, const T* __restrict__ x, T* __restrict__ y,
     T alpha, T beta, int width, int rows) {
