@@ -44,8 +44,7 @@ class Csr:
     """Compressed sparse rows: row i holds the entries indptr[i] up to indptr[i + 1].
 
     indptr: (rows + 1,) int32 or int64, the row pointer. indices: (nnz,) int32, columns. data: (nnz,) float32 or
-    float64.
-    Raises MatrixError, on the host, for arrays that are no such matrix.
+    float64. All three are contiguous. Nothing is checked until `checked` is called.
     """
 
     shape: tuple[int, int]
@@ -88,10 +87,10 @@ class Csr:
 
     def astype(self, dtype: Any = None, pointer: Any = None) -> Csr:
         """The same matrix with values of `dtype` and a row pointer of `pointer`. Raises MatrixError where nnz is more
-        than an int32 row pointer reaches."""
+        than an int32 row pointer reaches, or a value more than float32 holds."""
         wide = np.dtype(pointer or self.indptr.dtype)
         refuse_too_many(self.nnz, wide)
-        data = self.data.astype(dtype or self.dtype, copy=False)
+        data = _values_as(self.data, np.dtype(dtype or self.dtype))
         return Csr(self.shape, self.indptr.astype(wide, copy=False), self.indices, data)
 
     def checked(self) -> Csr:
@@ -101,54 +100,129 @@ class Csr:
 
 
 def csr_from_scipy(matrix: Any, dtype: Any = np.float32, pointer: Any = np.int32) -> Csr:
-    """A SciPy sparse array or matrix of any format as it is stored: nothing is sorted, merged or dropped.
+    """A SciPy sparse array or matrix of any format as it is stored: nothing is sorted, merged or dropped, and the
+    matrix stays as it is, and shares what arrays of it fit. Of BSR all of each block is stored, of DIA each diagonal.
 
-    Raises MatrixError for complex values, for an index that does not fit int32, and for arrays that are no matrix.
+    Raises MatrixError for values that are no real numbers or more than `dtype` holds, for an index that does not fit
+    int32, for more entries than `pointer` counts, and for arrays that are no matrix.
     """
     import scipy.sparse
 
+    values, counts = np.dtype(dtype), np.dtype(pointer)
+    if values not in VALUES or counts not in POINTERS:
+        raise MatrixError(f"kernels take float32 or float64 with int32 or int64, not {values} with {counts}")
     if not scipy.sparse.issparse(matrix):
         raise MatrixError(
-            f"this is a {type(matrix).__name__}, not a sparse matrix: make one with scipy.sparse.csr_array"
+            f"this is a {type(matrix).__name__}, not a sparse matrix of SciPy: make one with scipy.sparse.csr_array"
         )
     if matrix.ndim != 2:
-        raise MatrixError(f"a matrix has two dimensions, and this has {matrix.ndim}")
+        raise MatrixError(f"a matrix has two dimensions, and this has {matrix.ndim}: reshape it to one row or column")
     if np.dtype(matrix.dtype).kind == "c":
         raise MatrixError(
             "this matrix is complex, and the kernels are for real numbers: multiply its real and its imaginary part "
             "one by one"
         )
-    rows, columns = (int(size) for size in matrix.shape)
+    if np.dtype(matrix.dtype).kind not in "biuf":
+        raise MatrixError(f"the values are {matrix.dtype}, which are no numbers: convert them with astype")
+    shape = int(matrix.shape[0]), int(matrix.shape[1])
+    _refuse_size(*shape)
+    indptr, indices, data = _rows_of(matrix, shape, counts)
+    indptr, indices = _as_integers("the row pointer", indptr, counts), _as_integers("the columns", indices, np.int32)
+    return Csr(shape, indptr, indices, np.ascontiguousarray(_values_as(data, values))).checked()
+
+
+def _rows_of(matrix: Any, shape: tuple[int, int], counts: np.dtype) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(row pointer, columns, values) of a SciPy matrix, entries of a row in the order in which they are stored."""
+    try:
+        nnz = max(int(matrix.nnz), 0)
+    except (IndexError, ValueError, TypeError):
+        nnz = 0  # a pointer so malformed that SciPy cannot read it, which is told below
+    refuse_too_many(nnz, counts)
+    if matrix.format == "csr":  # the arrays may be longer than the matrix; what lies past the last row belongs to none
+        return matrix.indptr, matrix.indices[:nnz], np.asarray(matrix.data)[:nnz]
+    rows, columns, data = _coordinates(matrix)
+    rows = _as_integers("the rows", rows, np.int32)
+    _refuse_outside("row", rows, shape[0])
+    order = np.argsort(rows, kind="stable")
+    indptr = np.zeros(shape[0] + 1, np.int64)
+    np.cumsum(np.bincount(rows, minlength=shape[0]), out=indptr[1:])
+    return indptr, columns[order], data[order]
+
+
+def _coordinates(matrix: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(rows, columns, values) of all stored entries of a SciPy matrix that is not CSR, duplicates apart."""
+    if matrix.format in ("csc", "bsr"):
+        # Both are CSR of something, and must be sound before SciPy, which does not look, or we walk through them.
+        high, wide = getattr(matrix, "blocksize", (1, 1))
+        shape = matrix.shape[0] // high, matrix.shape[1] // wide
+        outer = _as_integers("the pointer", matrix.indptr, np.int64)
+        inner = _as_integers("the indices", matrix.indices, np.int32)
+        inner = inner[: outer[-1]] if outer.size and outer[-1] >= 0 else inner
+        try:
+            check_csr(Csr(shape[::-1] if matrix.format == "csc" else shape, outer, inner, np.zeros(inner.size)))
+        except MatrixError as error:
+            read = "by columns for rows" if matrix.format == "csc" else "by blocks for entries"
+            raise MatrixError(f"this {matrix.format.upper()} matrix, read {read}: {error}") from error
+        major = np.repeat(np.arange(outer.size - 1), np.diff(outer))
+        if matrix.format == "csc":
+            return inner, major, matrix.data[: inner.size]
+        down, across = np.divmod(np.arange(high * wide), wide)
+        rows, columns = (
+            (major[:, None] * high + down).ravel(),
+            (inner[:, None].astype(np.int64) * wide + across).ravel(),
+        )
+        return rows, columns, np.ascontiguousarray(matrix.data[: inner.size]).ravel()
+    if matrix.format == "dia":  # SciPy's own conversion drops the zeros of a diagonal
+        if matrix.data.ndim != 2 or matrix.offsets.shape != matrix.data.shape[:1]:
+            raise MatrixError(f"{matrix.offsets.size:,} diagonals have values of the shape {matrix.data.shape}")
+        columns = np.tile(np.arange(matrix.data.shape[1]), len(matrix.offsets))
+        rows = columns - np.repeat(matrix.offsets.astype(np.int64), matrix.data.shape[1])
+        inside = (rows >= 0) & (rows < matrix.shape[0]) & (columns < matrix.shape[1])
+        return rows[inside], columns[inside], matrix.data.ravel()[inside]
+    try:
+        coo = matrix.tocoo(copy=False)
+    except (ValueError, IndexError, TypeError) as error:
+        raise MatrixError(f"SciPy cannot read this {matrix.format.upper()} matrix: {error}") from error
+    if not coo.row.shape == coo.col.shape == coo.data.shape:
+        raise MatrixError(f"there are {coo.row.size:,} rows, {coo.col.size:,} columns and {coo.data.size:,} values")
+    return coo.row, coo.col, coo.data
+
+
+def _as_integers(what: str, numbers: np.ndarray, kind: Any) -> np.ndarray:
+    """Contiguous integers of `kind`. Raises MatrixError for one that it does not hold, where a cast would wrap."""
+    numbers = np.asarray(numbers)
+    if numbers.dtype.kind not in "iu":
+        raise MatrixError(f"{what} must be integers, and are {numbers.dtype}")
+    limits = np.iinfo(kind)
+    if numbers.size and not limits.min <= int(numbers.min()) <= int(numbers.max()) <= limits.max:
+        at = int(np.argmax((numbers < limits.min) | (numbers > limits.max)))
+        raise MatrixError(f"place {at:,} of {what} is {int(numbers[at]):,}, which no {np.dtype(kind)} holds")
+    return np.ascontiguousarray(numbers, dtype=kind)
+
+
+def _values_as(data: Array, kind: np.dtype) -> Array:
+    """Values of `kind`. Raises MatrixError for one so large that it would become Inf."""
+    with np.errstate(over="ignore"):
+        found = data.astype(kind, copy=False)
+    if data.dtype.kind == "f" and data.dtype.itemsize > kind.itemsize:
+        lost = ~xp_of(found).isfinite(found)
+        lost &= xp_of(found).isfinite(data)
+        if bool(lost.any()):
+            at = int(lost.argmax())
+            raise MatrixError(f"entry {at:,} is {float(data[at]):g}, and {kind} ends at {np.finfo(kind).max:g}")
+    return found
+
+
+def _refuse_size(rows: int, columns: int) -> None:
     if max(rows, columns) > LARGEST_INT32:
         raise MatrixError(f"{rows:,} x {columns:,} is more than int32 indices reach ({LARGEST_INT32:,})")
-    refuse_too_many(int(matrix.nnz), np.dtype(pointer))
-    if matrix.format != "csr":
-        matrix = _to_csr(matrix.tocoo())
-    found = Csr(
-        (rows, columns),
-        np.ascontiguousarray(matrix.indptr, dtype=pointer),
-        _as_int32(np.asarray(matrix.indices)),
-        np.ascontiguousarray(matrix.data, dtype=dtype),
-    )
-    return found.checked()
 
 
-def _to_csr(coo: Any) -> Any:
-    """COO as CSR without adding up duplicates, which `tocsr` would do."""
-    order = np.argsort(coo.row, kind="stable")
-    indptr = np.zeros(coo.shape[0] + 1, np.int64)
-    np.cumsum(np.bincount(coo.row, minlength=coo.shape[0]), out=indptr[1:])
-    import types
-
-    return types.SimpleNamespace(indptr=indptr, indices=coo.col[order], data=coo.data[order])
-
-
-def _as_int32(indices: np.ndarray) -> np.ndarray:
-    """Columns as int32; one that does not fit stays visible as an index that is out of range."""
-    if indices.size and (indices.max() > LARGEST_INT32 or indices.min() < -LARGEST_INT32):
-        at = int(np.argmax(np.abs(indices) > LARGEST_INT32))
-        raise MatrixError(f"entry {at} has the column {int(indices[at]):,}, which no int32 holds")
-    return np.ascontiguousarray(indices, dtype=np.int32)
+def _refuse_outside(what: str, numbers: np.ndarray, size: int) -> None:
+    outside = (numbers < 0) | (numbers >= size)
+    if outside.any():
+        at = int(outside.argmax())
+        raise MatrixError(f"entry {at:,} has the {what} {int(numbers[at]):,}, and there are {size:,}, counted from 0")
 
 
 def refuse_too_many(nnz: int, pointer: np.dtype) -> None:
@@ -165,6 +239,7 @@ def check_csr(csr: Csr) -> None:
     rows, columns = csr.shape
     if rows < 0 or columns < 0:
         raise MatrixError(f"a matrix of {rows} x {columns} has a negative size")
+    _refuse_size(rows, columns)
     if np.dtype(csr.indptr.dtype) not in POINTERS:
         raise MatrixError(f"the row pointer is {csr.indptr.dtype}; it must be int32 or int64")
     if np.dtype(csr.indices.dtype) != np.dtype(np.int32):
@@ -172,12 +247,17 @@ def check_csr(csr: Csr) -> None:
     if csr.dtype not in VALUES:
         raise MatrixError(f"the values are {csr.dtype}; they must be float32 or float64")
     if csr.indptr.shape != (rows + 1,):
-        raise MatrixError(f"{rows:,} rows need a row pointer of {rows + 1:,} numbers; this one has {csr.indptr.size:,}")
+        raise MatrixError(
+            f"{rows:,} rows need a row pointer of {rows + 1:,} numbers; this one has the shape {csr.indptr.shape}"
+        )
     if csr.indices.shape != csr.data.shape or csr.indices.ndim != 1:
         raise MatrixError(f"there are {csr.indices.size:,} columns and {csr.data.size:,} values; they belong in pairs")
+    for name, array in (("row pointer", csr.indptr), ("columns", csr.indices), ("values", csr.data)):
+        if not array.flags.c_contiguous:
+            raise MatrixError(f"the {name} have gaps in memory, which kernels do not step over: pass a copy")
     if int(csr.indptr[0]) != 0:
         raise MatrixError(f"the row pointer begins with {int(csr.indptr[0]):,}; it must begin with 0")
-    falls = csr.lengths < 0
+    falls = csr.indptr[1:] < csr.indptr[:-1]  # their difference might wrap
     if bool(falls.any()):
         row = int(falls.argmax())
         before, after = int(csr.indptr[row]), int(csr.indptr[row + 1])
@@ -281,7 +361,7 @@ class SlicedEll:
         lengths[: csr.rows] = csr.lengths[permutation]
         widths = lengths.reshape(slices, height).max(axis=1) if slices else lengths
         offsets = xp.zeros(slices + 1, np.int64)
-        xp.cumsum(widths * height, out=offsets[1:])
+        offsets[1:] = xp.cumsum(widths * height)
         slots = int(offsets[-1])
         columns, values = xp.full(slots, PADDING, np.int32), xp.zeros(slots, csr.dtype)
         row, k = rows_and_places(csr)
@@ -307,7 +387,7 @@ def order_within_windows(lengths: Array, sigma: int) -> Array:
     xp = xp_of(lengths)
     if sigma == 1 or lengths.size == 0:
         return xp.arange(lengths.size, dtype=np.int32)
-    window = xp.arange(lengths.size, dtype=np.int64) // sigma
+    window = xp.arange(lengths.size, dtype=np.int64) // min(sigma, lengths.size)
     key = (window + 1) * (int(lengths.max()) + 1) - 1 - lengths.astype(np.int64)
     return stable_order(key).astype(np.int32)
 
