@@ -4,7 +4,7 @@
     print(timing)                                  # median, spread, bandwidth, and remarks where something is doubtful
     timing.speedup_over(other), timing.differs_from(other)
 
-`copy_ceiling` and `read_ceiling` measure what the memory gives at best, in the same process and with the same clock: a
+`benchmark_in_turns` times what is to be compared one repeat of each after the other. `copy_ceiling` and `read_ceiling` measure what the memory gives at best, in the same process and with the same clock: a
 bandwidth is held against them.
 """
 
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
@@ -231,16 +231,50 @@ def benchmark(
     measured = _Measurement(clock, lambda: fn(*args), restore, flush_l2)
     measured.warm_up(warmup, max_seconds)
     measured.repeat(repeats, max_seconds)
-    peak = peak_gb_s if peak_gb_s is not None else clock.peak_gb_s
-    timing = Timing(
-        seconds=tuple(measured.seconds),
-        machine=clock.machine,
-        host_seconds=float(np.median(measured.host)),
-        bytes_moved=None if bytes_moved is None else int(bytes_moved),
-        peak_gb_s=peak,
-        name=name if name is not None else str(getattr(fn, "__name__", type(fn).__name__)),
-    )
-    return replace(timing, remarks=(*measured.remarks(repeats, max_seconds), *_doubts(timing, clock)))
+    called = name if name is not None else str(getattr(fn, "__name__", type(fn).__name__))
+    return measured.timing(called, bytes_moved, peak_gb_s, repeats, max_seconds)
+
+
+def benchmark_in_turns(
+    calls: Mapping[str, Callable[[], Any]],
+    *,
+    machine: str = "auto",
+    repeats: int | None = None,
+    warmup: int = WARMUP,
+    max_seconds: float = MAX_SECONDS,
+    restore: Callable[[], Any] | None = None,
+    flush_l2: bool = False,
+    bytes_moved: Mapping[str, int] | None = None,
+    clock: Clock | None = None,
+) -> dict[str, Timing]:
+    """Time several calls by turns, a repeat of each after the other, so that a GPU whose clocks drift drifts for all.
+
+    Args:
+        calls: what is timed, by the name of its timing.
+        max_seconds: for the repeats of each call.
+        bytes_moved: of a run of each call, where it is known.
+        The others as in `benchmark`.
+
+    Returns a timing for each call, in their order. Raises what `benchmark` raises.
+    """
+    for name, call in calls.items():
+        _refuse(call, repeats, warmup, max_seconds, restore, (bytes_moved or {}).get(name), None)
+    clock = clock or _clock(machine)
+    measured = {name: _Measurement(clock, call, restore, flush_l2) for name, call in calls.items()}
+    for one in measured.values():
+        one.warm_up(warmup, max_seconds)
+    waiting, spent = dict(measured), dict.fromkeys(measured, 0.0)
+    while waiting:
+        for name, one in list(waiting.items()):
+            began = clock.host_seconds()
+            one.once()
+            spent[name] += clock.host_seconds() - began
+            if one.enough(repeats) or spent[name] >= max_seconds:
+                del waiting[name]
+    return {
+        name: one.timing(name, (bytes_moved or {}).get(name), None, repeats, max_seconds)
+        for name, one in measured.items()
+    }
 
 
 def _refuse(
@@ -318,16 +352,18 @@ class _Measurement:
     def repeat(self, repeats: int | None, max_seconds: float) -> None:
         """Repeats until there are enough: at least one, and none that starts after `max_seconds`."""
         began = self.clock.host_seconds()
-        while not self.seconds or (not self._enough(repeats) and self.clock.host_seconds() - began < max_seconds):
-            self._once()
+        while not self.seconds or (not self.enough(repeats) and self.clock.host_seconds() - began < max_seconds):
+            self.once()
 
-    def _enough(self, repeats: int | None) -> bool:
+    def enough(self, repeats: int | None) -> bool:
+        """Whether there are as many repeats as were asked for, or as their spread asks for."""
         made = len(self.seconds)
         if repeats is not None:
             return made >= repeats
         return made >= MOST or (made >= FEWEST and made >= (needed_repeats(self.seconds) or MOST))
 
-    def _once(self) -> None:
+    def once(self) -> None:
+        """One repeat."""
         if self.restore is not None:
             self.restore()
         if self.flush:
@@ -342,6 +378,20 @@ class _Measurement:
         self.clock.synchronize()
         self.seconds.append(self.clock.elapsed(start, stop))
         self.host.append(after - before)
+
+    def timing(
+        self, name: str, bytes_moved: int | None, peak_gb_s: float | None, repeats: int | None, max_seconds: float
+    ) -> Timing:
+        """What was measured, with all that is to be said of it."""
+        timing = Timing(
+            seconds=tuple(self.seconds),
+            machine=self.clock.machine,
+            host_seconds=float(np.median(self.host)),
+            bytes_moved=None if bytes_moved is None else int(bytes_moved),
+            peak_gb_s=peak_gb_s if peak_gb_s is not None else self.clock.peak_gb_s,
+            name=name,
+        )
+        return replace(timing, remarks=(*self.remarks(repeats, max_seconds), *_doubts(timing, self.clock)))
 
     def remarks(self, repeats: int | None, max_seconds: float) -> list[str]:
         """What was not done as it should be."""
@@ -462,11 +512,8 @@ def read_ceiling(device: Device, size_bytes: int | None = None, **options: Any) 
     x = device.xp.ones(size // 4, np.float32)
     options = {"bytes_moved": size, "name": "read", **options}
     if device.name == "gpu":
-        blocks = BLOCKS_PER_SM * device.sms
-        kernel = device.xp.RawKernel(READ_SOURCE, "read_all")
-        sums = device.xp.zeros(blocks * READ_THREADS, np.float32)
-        arguments = (x, np.int64(size // TILE_BYTES), sums)
-        timing = benchmark(lambda: kernel((blocks,), (READ_THREADS,), arguments), machine="gpu", **options)
+        read_all, sums = _reader(device, x)
+        timing = benchmark(read_all, machine="gpu", **options)
         total = float(device.to_host(sums).sum(dtype=np.float64))
     else:
         found: list[float] = []
@@ -481,6 +528,29 @@ def read_ceiling(device: Device, size_bytes: int | None = None, **options: Any) 
     if total != size // 4:
         raise InternalError(f"the kernel that measures reading summed {size // 4:,} ones to {total:,.0f}")
     return timing
+
+
+def l2_reader(device: Device) -> Callable[[], None] | None:
+    """What empties a GPU's L2 cache by reading four times its size; for `restore`, in place of flush_l2. None for the
+    CPU machine, which has no such cache.
+
+    What flush_l2 writes is still to be written back when the timed part begins, an L2 full of it: a tenth of the time
+    of a kernel that moves ten times the L2's size. What was read only is dropped.
+    """
+    if device.name != "gpu":
+        return None
+    l2 = device.xp.cuda.runtime.getDeviceProperties(device.xp.cuda.Device().id)["l2CacheSize"]
+    tiles = -(-4 * max(l2, 1 << 20) // TILE_BYTES)
+    return _reader(device, device.xp.zeros(tiles * TILE_BYTES // 4, np.float32))[0]
+
+
+def _reader(device: Device, x: Any) -> tuple[Callable[[], None], Any]:
+    """(what reads an array of whole tiles on a GPU once, the sums of its threads)."""
+    blocks = BLOCKS_PER_SM * device.sms
+    kernel = device.xp.RawKernel(READ_SOURCE, "read_all")
+    sums = device.xp.zeros(blocks * READ_THREADS, np.float32)
+    arguments = (x, np.int64(x.nbytes // TILE_BYTES), sums)
+    return lambda: kernel((blocks,), (READ_THREADS,), arguments), sums
 
 
 def _size(device: Device, size_bytes: int | None, arrays: int) -> int:

@@ -182,10 +182,10 @@ def _measured(family: Family, machine: str, **given: Any) -> dict[str, Any]:
 
     device = devices.device(machine)
     with step_progress(f"bench {family.name}") as say:
-        return measuring.measure(family, device, command=_typed(), say=say, **given)
+        return measuring.measure(family, device, command=typed(), say=say, **given)
 
 
-def _typed() -> str:
+def typed() -> str:
     """The command as it was typed, for the record."""
     import shlex
 

@@ -1,0 +1,500 @@
+"""`gpukit bench spmv`: every way to multiply, and every library, on every matrix, as plain data.
+
+An answer must be right before it is timed. On a GPU each kernel first multiplies whole numbers, whose sums are exact,
+then the matrix itself, which is held against the rounding bound. All that is right is then timed by turns, one product
+of each after the other, with an L2 cache that a read of something else has emptied. On the CPU machine, smaller
+matrices are multiplied once and what a kernel asks of the memory is counted; its times would say nothing.
+"""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property
+from inspect import signature
+from typing import Any
+
+import numpy as np
+
+from gpukit import devices, provenance, timing
+from gpukit.bench import counting, running
+from gpukit.devices import Device
+from gpukit.doctor import installed_version
+from gpukit.errors import GpukitError
+from gpukit.machine import counters
+from gpukit.registry import CPP, NUMBA, Plan
+
+from . import bench_summary, choosing, products
+from .bench_cases import Case, whole_numbers
+from .cusparse import first_line
+from .errors import MatrixError
+from .formats import Array, Csr
+from .references import REFERENCES, Prepared, padded, too_long, too_padded
+
+FORMAT = 1
+RIGHT, WRONG, NOT_RUN = running.RIGHT, running.WRONG, running.NOT_RUN
+LANGUAGES = (CPP, NUMBA)
+LARGE = 200_000_000  # bytes: below it a bandwidth may be a cache's
+SECONDS_EACH = 0.3  # for the repeats of each contender on a matrix
+HOST_REPEATS = 3
+MOST_SLOTS = 4_000_000  # of a padded format on the CPU machine: two seconds
+LIBRARIES = ("nvmath-python", "nvidia-cusparse", "nvidia-cusparse-cu12", "torch")
+# What is counted on the CPU machine, in the order of its tables.
+COUNTERS = (
+    "global_load_requests",
+    "global_load_sectors",
+    "global_store_requests",
+    "global_store_sectors",
+    "active_lanes_per_instruction",
+    "divergent_branches",
+    "warp_instructions",
+)
+BYTES = (
+    "GB/s are of v nnz + 4 nnz + p (rows + 1) + v rows + v columns bytes, v of a value and p of a row pointer: CSR, x "
+    "once and y once, whatever a kernel moves; own GB/s are of the bytes of its own format, x once and y once"
+)
+CACHE = (
+    "before every repeat the L2 cache was emptied by reading four times its size, so nothing is left in it, nor to be "
+    "written back; warm_gb_s is without that"
+)
+TURNS = "all contenders on a matrix were timed by turns, one product of each after the other"
+Say = Callable[[str, int, int], None]
+
+
+# --- what is measured ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way with its options; `key` is how tables and records call it."""
+
+    way: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        told = ", ".join(f"{name}={value}" for name, value in self.options.items())
+        return f"{self.way}({told})" if told else self.way
+
+
+# Every way as it comes, and those options that make another kernel of it.
+VARIANTS = (
+    Variant("csr_thread"),
+    Variant("csr_warp"),
+    *(Variant("csr_subwarp", {"lanes": lanes}) for lanes in (2, 4, 8, 16)),
+    Variant("ell"),
+    Variant("sliced_ell"),
+    Variant("sliced_ell", {"sigma": 256}),
+    Variant("hybrid"),
+    Variant("merge_path"),
+)
+
+
+def variants(ways: Sequence[str] = ()) -> list[Variant]:
+    """The variants of these ways, or of all. Raises MatrixError for a way that there is not."""
+    for way in ways:
+        if way not in products.WAYS:
+            raise MatrixError(f"there is no way {way!r} to multiply; choose one of: {', '.join(products.WAYS)}")
+    return [one for one in VARIANTS if one.way in products.WAYS and (not ways or one.way in ways)]
+
+
+def measure(
+    cases: Iterable[Case],
+    device: Device,
+    *,
+    count: int,
+    ways: Sequence[str] = (),
+    dtype: str = "float32",
+    pointer: str = "int32",
+    block: int = products.BLOCK,
+    command: str = "",
+    say: Say = lambda what, done, total: None,
+    keep: Callable[[dict[str, Any]], None] = lambda result: None,
+) -> dict[str, Any]:
+    """Everything about these matrices on a device, ready for JSON; data/README.md describes it.
+
+    Args:
+        cases: the matrices, `count` of them; each is made when its turn comes, so that they need not fit together.
+        ways: those to measure; by default all.
+        dtype, pointer: of the values and of the row pointer, for the record.
+        block: threads per block.
+        command: what was typed, for the record.
+        say: told what is being done, with the steps done and the steps in all.
+        keep: given the result so far after every matrix, for a run that may be stopped.
+
+    Raises MatrixError for a way that there is not.
+    """
+    chosen = variants(ways)
+    gpu = device.name == "gpu"
+    versions = {name: version for name in LIBRARIES if (version := installed_version(name)) is not None}
+    machine = provenance.provenance(command or "gpukit bench spmv", device) | versions
+    ceilings: dict[str, float | None] = {"copy": None, "read": None}
+    if gpu:
+        say("the bandwidth of a copy and of a read", 0, count)
+        ceilings = {
+            "copy": timing.copy_ceiling(device).bandwidth_gb_s,
+            "read": timing.read_ceiling(device).bandwidth_gb_s,
+        }
+    result: dict[str, Any] = {
+        "what": "gpukit bench spmv",
+        "format": FORMAT,
+        "machine": machine,
+        "device": device.name,
+        "dtype": dtype,
+        "pointer": pointer,
+        "block": block,
+        "ways": {name: way.title for name, way in products.WAYS.items()},
+        **({"bytes": BYTES, "cache": CACHE, "turns": TURNS} if gpu else {}),
+        "counters": [] if gpu else list(COUNTERS),
+        "ceilings": ceilings,
+        "matrices": [],
+    }
+    flush = timing.l2_reader(device)
+    for place, case in enumerate(cases):
+        bench = _Bench(case, device, chosen, block, flush, ceilings["copy"], lambda what, k=place: say(what, k, count))
+        result["matrices"].append(bench.measured())
+        result["summary"] = bench_summary.summary(result)
+        keep(result)
+        del bench, case
+        gc.collect()
+        if gpu:
+            device.xp.get_default_memory_pool().free_all_blocks()
+    return result
+
+
+@dataclass
+class _Contender:
+    """Something that multiplies: its part of the result, and, while it may still be timed, how it is run."""
+
+    entry: dict[str, Any]
+    run: Callable[[], Any] | None = None
+    answer: Callable[[], Array] | None = None
+    keeps: Any = None
+
+
+@dataclass
+class _Bench:
+    """One matrix on a device."""
+
+    case: Case
+    device: Device
+    variants: Sequence[Variant]
+    block: int
+    flush: Callable[[], None] | None
+    copy_gb_s: float | None
+    say: Callable[[str], None]
+
+    def measured(self) -> dict[str, Any]:
+        """The matrix's part of the result."""
+        self.say(f"{self.case.name}: to the device")
+        csr = self.csr
+        choice = self._choice()
+        chosen = Variant(choice["way"], choice["options"])
+        listed = [*self.variants, *([chosen] if self._is_another(chosen) else [])]
+        contenders = [
+            self._kernel(variant, language, variant.key == chosen.key) for variant in listed for language in LANGUAGES
+        ]
+        contenders += [self._library(name) for name in REFERENCES]
+        if self.device.name == "gpu":
+            self._time(contenders)
+        entries = [one.entry for one in contenders]
+        longest = int(self.case.lengths.max()) if csr.rows else 0
+        bytes_ = products.csr_bytes(csr)
+        made = {
+            "name": self.case.name,
+            "about": self.case.about,
+            "rows": csr.rows,
+            "columns": csr.columns,
+            "nnz": csr.nnz,
+            "lengths": {
+                "mean": csr.nnz / csr.rows if csr.rows else 0.0,
+                "std": float(self.case.lengths.std()) if csr.rows else 0.0,
+                "median": float(np.median(self.case.lengths)) if csr.rows else 0.0,
+                "max": longest,
+                "empty": int((self.case.lengths == 0).sum()),
+            },
+            "made_s": self.case.seconds,
+            "csr_bytes": bytes_,
+            "large": bytes_ >= LARGE,
+            "choice": choice,
+            "entries": entries,
+        }
+        bench_summary.compare(made, self.copy_gb_s)
+        if self.device.name == "gpu":
+            self._time_warm(made, contenders)
+        return plain(made)
+
+    def _is_another(self, chosen: Variant) -> bool:
+        """Whether what was chosen is not among the variants: a way that was asked for, with options of its own."""
+        ways = {one.way for one in self.variants}
+        return chosen.way in ways and all(one.key != chosen.key for one in self.variants)
+
+    # --- on the device -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def csr(self) -> Csr:
+        return self.case.csr.on(self.device.xp)
+
+    @cached_property
+    def x(self) -> Array:
+        return self.device.xp.asarray(self.case.x)
+
+    @cached_property
+    def whole(self) -> tuple[Csr, Array]:
+        """The matrix with whole numbers from 1 to 3 in place of its own, and such a vector."""
+        return whole_numbers(self.csr, self.device.xp)
+
+    @cached_property
+    def expected(self) -> tuple[Array, Array, Array]:
+        """(answer, its bound, answer in whole numbers), float64."""
+        xp = self.device.xp
+        return xp.asarray(self.case.expected), xp.asarray(self.case.bound), xp.asarray(self.case.whole_expected)
+
+    def _off(self, answer: Array, whole: bool) -> str:
+        """What is wrong with an answer; "" if it is right."""
+        expected, bound, whole_expected = self.expected
+        xp, wanted = self.device.xp, whole_expected if whole else expected
+        if answer.shape != wanted.shape:
+            return f"the answer has the shape {answer.shape}"
+        off = xp.abs(answer.astype(np.float64) - wanted)
+        right = off == 0 if whole else off <= bound
+        if bool(right.all()):
+            return ""
+        row, wrong = int((~right).argmax()), int((~right).sum())
+        return (
+            f"{wrong:,} of {wanted.size:,} rows are wrong: row {row:,}, of {int(self.case.lengths[row]):,} entries, is "
+            f"{float(answer[row]):.9g} and must be {float(wanted[row]):.9g}{' exactly' if whole else ''}"
+        )
+
+    def _seconds(self, call: Callable[[], Any]) -> float:
+        """The least of a few times of what the host and the device do together."""
+        found = []
+        for _ in range(HOST_REPEATS):
+            self.device.synchronize()
+            began = time.perf_counter()
+            made = call()
+            self.device.synchronize()
+            found.append(time.perf_counter() - began)
+            del made
+        return min(found)
+
+    def _choice(self) -> dict[str, Any]:
+        choice = choosing.choose_format(self.csr)
+        seconds = self._seconds(lambda: choosing.choose_format(self.csr))
+        told = {
+            "way": choice.way,
+            "options": dict(choice.options),
+            "why": choice.why,
+            "rejected": dict(choice.rejected),
+        }
+        return told | {"seconds": seconds}
+
+    # --- kernels -----------------------------------------------------------------------------------------------------
+
+    def _kernel(self, variant: Variant, language: str, chosen: bool) -> _Contender:
+        """A variant in a language, checked and, on the CPU machine, counted."""
+        self.say(f"{self.case.name}: {variant.key}, {language}")
+        entry = _entry("kernel", variant.key, products.WAYS[variant.way].title)
+        entry |= {"way": variant.way, "options": dict(variant.options), "language": language, "chosen": chosen}
+        contender = _Contender(entry)
+        why = self._why_not(variant, language)
+        if why:
+            entry.update(status=NOT_RUN, reason=why)
+            return contender
+        with _verdict(entry):
+            if self.device.name == "gpu":
+                self._check(contender, variant, language)
+            else:
+                self._count(contender, variant, language)
+        return contender
+
+    def _why_not(self, variant: Variant, language: str) -> str:
+        """Why a variant is not run on this matrix: no compiler, no memory, no patience."""
+        if language == CPP and self.device.name == "cpu":
+            from gpukit.compilers import toolkit
+
+            if reason := toolkit.why_no_nvrtc():
+                return reason
+        return too_much(variant, self.csr.lengths, self.device.name == "gpu")
+
+    def _product(self, variant: Variant, language: str, csr: Csr, x: Array, y: Array) -> products.Product:
+        where = {"language": language, "device": self.device, "block": self.block}
+        return products.product(variant.way, csr, x, y, **where, **variant.options)
+
+    def _y(self) -> Array:
+        """A vector in which nothing is right yet."""
+        return self.device.xp.full(self.csr.rows, np.nan, self.csr.dtype)
+
+    def _check(self, contender: _Contender, variant: Variant, language: str) -> None:
+        """Whole numbers, then the matrix itself, on a GPU."""
+        entry = contender.entry
+        csr, x = self.whole
+        y = self._y()
+        self._product(variant, language, csr, x, y).run(self.device)
+        self.device.synchronize()
+        wrong = self._off(y, whole=True)
+        y = self._y()
+        product = self._product(variant, language, self.csr, self.x, y)
+        product.run(self.device)
+        self.device.synchronize()
+        wrong = wrong or self._off(y, whole=False)
+        self._describe(entry, variant, product)
+        if wrong:
+            entry.update(status=WRONG, reason=wrong)
+            return
+        convert = products.WAYS[variant.way].convert
+        if product.form is not self.csr:
+            options = {name: value for name, value in variant.options.items() if name in signature(convert).parameters}
+            entry["conversion_s"] = self._seconds(lambda: convert(self.csr, **options))
+        contender.run, contender.answer, contender.keeps = lambda: product.run(self.device), lambda: y, product
+
+    def _count(self, contender: _Contender, variant: Variant, language: str) -> None:
+        """One product on the CPU machine: its counters, and whether it is right."""
+        y = self._y()
+        product = self._product(variant, language, self.csr, self.x, y)
+        reports = counting.profile(Plan(answer=lambda: y, launches=product.launches), hazards=False)
+        counted = counters.together([report.counters for report in reports])
+        contender.entry["counters"] = {name: counted[name] for name in COUNTERS}
+        self._describe(contender.entry, variant, product)
+        if wrong := self._off(y, whole=False):
+            contender.entry.update(status=WRONG, reason=wrong)
+
+    def _describe(self, entry: dict[str, Any], variant: Variant, product: products.Product) -> None:
+        slots = getattr(product.form, "slots", None)
+        entry |= {
+            "own_bytes": product.bytes_moved,
+            "padding": slots / max(self.csr.nnz, 1) if slots is not None else 1.0,
+            "conversion_s": 0.0,
+        }
+
+    # --- libraries ---------------------------------------------------------------------------------------------------
+
+    def _library(self, name: str) -> _Contender:
+        """A reference, prepared and checked."""
+        reference = REFERENCES[name]
+        self.say(f"{self.case.name}: {reference.title}")
+        entry = _entry(reference.group, name, reference.title)
+        contender = _Contender(entry)
+        why = reference.why_not(self.device)
+        if why:
+            entry.update(status=NOT_RUN, reason=why)
+            return contender
+        on_host = reference.on == "host"
+        csr, x, y = (self.case.csr, self.case.x, np.empty(0)) if on_host else (self.csr, self.x, self._y())
+        with _verdict(entry):
+            made: Prepared = reference.prepare(csr, x, y)
+            made.run()
+            self.device.synchronize()
+            wrong = self._off(self.device.xp.asarray(made.answer()), whole=False)
+            moved = made.nbytes + self.case.x.nbytes + self.case.expected.size * self.csr.dtype.itemsize
+            entry |= {"own_bytes": moved, "conversion_s": made.seconds, "notes": made.notes, "on_host": on_host}
+            if wrong:
+                entry.update(status=WRONG, reason=wrong)
+            else:
+                contender.run, contender.answer, contender.keeps = made.run, made.answer, made
+        return contender
+
+    # --- time --------------------------------------------------------------------------------------------------------
+
+    def _time(self, contenders: Sequence[_Contender]) -> None:
+        """Everything that was right, by turns; what the processor does, by its own clock, after that."""
+        self.say(f"{self.case.name}: time")
+        alive = {k: one for k, one in enumerate(contenders) if one.run is not None}
+        there = {str(k): one.run for k, one in alive.items() if not one.entry.get("on_host") and one.run is not None}
+        timings = timing.benchmark_in_turns(there, machine="gpu", restore=self.flush, max_seconds=SECONDS_EACH)
+        for key, one in alive.items():
+            if one.entry.get("on_host"):
+                assert one.run is not None
+                timings[str(key)] = timing.benchmark(one.run, machine="cpu", repeats=HOST_REPEATS, warmup=1)
+            one.entry["timing"] = told(timings[str(key)])
+
+    def _time_warm(self, made: dict[str, Any], contenders: Sequence[_Contender]) -> None:
+        """The chosen kernel, CuPy and the best of cuSPARSE once more, with what the last product left in the cache."""
+        keys = {made["chosen"], "cupyx", made["best_cusparse"]}
+        alive = {
+            str(k): one
+            for k, one in enumerate(contenders)
+            if one.run is not None and one.entry["key"] in keys and one.entry.get("language") in (None, CPP)
+        }
+        runs = {key: one.run for key, one in alive.items() if one.run is not None}
+        for key, timed in timing.benchmark_in_turns(runs, machine="gpu", max_seconds=SECONDS_EACH).items():
+            alive[key].entry["warm_gb_s"] = made["csr_bytes"] / timed.median / 1e9
+
+
+def _entry(group: str, key: str, title: str) -> dict[str, Any]:
+    """A contender before anything is known of it."""
+    return {
+        "group": group,
+        "key": key,
+        "title": title,
+        "status": RIGHT,
+        "reason": "",
+        "timing": None,
+        "counters": None,
+        "own_bytes": None,
+        "conversion_s": None,
+    }
+
+
+@contextmanager
+def _verdict(entry: dict[str, Any]) -> Iterator[None]:
+    """An error in a contender is its own: a kernel that fails is wrong; what refuses a matrix was not run."""
+    ours = entry["group"] == "kernel"
+    try:
+        yield
+    except (MatrixError, MemoryError) as error:
+        entry.update(status=NOT_RUN, reason=first_line(error) if isinstance(error, MemoryError) else str(error))
+    except GpukitError as error:
+        entry.update(status=WRONG if ours else NOT_RUN, reason=str(error))
+    except Exception as error:  # a library's own; a mistake of ours must be seen
+        if ours:
+            raise
+        entry.update(status=NOT_RUN, reason=first_line(error))
+
+
+def too_much(variant: Variant, lengths: Array, timed: bool) -> str:
+    """Why nobody wants to wait for a variant on rows of these lengths; "" if one may. What is `timed` must be a
+    competitor; what is counted on the CPU machine, small enough."""
+    longest, nnz = (int(lengths.max()), int(lengths.sum())) if lengths.size else (0, 0)
+    options = dict(variant.options)
+    slots = nnz
+    if variant.way == "ell":
+        slots = longest * int(lengths.size)
+    elif variant.way == "sliced_ell":
+        slots = padded(lengths, int(options.get("height", 32)), int(options.get("sigma", 1)))
+    if not timed:
+        return f"{slots:,} slots are too many for the CPU machine" if slots > MOST_SLOTS else ""
+    lanes = {"csr_thread": 1, "ell": 1, "sliced_ell": 1, "csr_warp": 32, "csr_subwarp": int(options.get("lanes", 2))}
+    walked = too_long(longest, lanes[variant.way]) if variant.way in lanes else ""
+    return walked or too_padded(nnz, slots)
+
+
+def told(timed: timing.Timing) -> dict[str, Any]:
+    """A timing without the seconds of every repeat, which are many."""
+    return {name: value for name, value in timed.to_dict().items() if name in _TOLD}
+
+
+_TOLD = ("n", "median_s", "spread", "minimum_s", "host_s", "remarks")
+
+
+def plain(value: Any) -> Any:
+    """NumPy's numbers as JSON knows them; what is no number (NaN, infinity) as None."""
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    return None if isinstance(value, float) and not np.isfinite(value) else value
+
+
+def is_wrong(result: dict[str, Any]) -> bool:
+    """Whether a kernel of ours gave a wrong answer."""
+    return any(
+        entry["status"] == WRONG and entry["group"] == "kernel"
+        for matrix in result["matrices"]
+        for entry in matrix["entries"]
+    )

@@ -1,0 +1,126 @@
+"""The command `gpukit bench spmv`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gpukit import files
+from gpukit.cli import output
+from gpukit.errors import GpukitError
+
+RECORDINGS = "results/spmv_*.json"
+
+
+@click.command(name="spmv", short_help="Sparse matrix times vector: every format and kernel on many matrices.")
+@click.option(
+    "--machine",
+    type=click.Choice(["cpu", "gpu"]),
+    default="cpu",
+    show_default=True,
+    help="cpu: small matrices, counters and no times; gpu: an NVIDIA GPU.",
+)
+@click.option("--matrix", "matrices", multiple=True, metavar="NAME", help="Only this matrix; may be repeated.")
+@click.option("--way", "ways", multiple=True, metavar="NAME", help="Only the kernels of this way; may be repeated.")
+@click.option("--dtype", type=click.Choice(["float32", "float64"]), default="float32", show_default=True)
+@click.option(
+    "--pointer", type=click.Choice(["int32", "int64"]), default="int32", show_default=True, help="Of the row pointer."
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Of random matrices.")
+@click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write everything as JSON.")
+@click.option("--plot", type=click.Path(path_type=Path), metavar="FOLDER", help="Draw figures there.")
+@click.option("--recorded", is_flag=True, help="Show the newest recording on a GPU, and measure nothing.")
+def bench(
+    machine: str,
+    matrices: tuple[str, ...],
+    ways: tuple[str, ...],
+    dtype: str,
+    pointer: str,
+    seed: int,
+    out: Path | None,
+    plot: Path | None,
+    recorded: bool,
+) -> int:
+    """Sparse matrix times vector: every format and kernel, and on a GPU every library, on many matrices.
+
+    Every answer is checked first; one that is wrong is not timed. Exit code 1 if a kernel is wrong.
+    """
+    if recorded and (machine != "cpu" or matrices or ways or seed or (dtype, pointer) != ("float32", "int32")):
+        raise click.UsageError("a recording is as it was made: --recorded goes with --out and --plot alone.")
+    if out is not None:
+        output.refuse_unwritable(out)
+    if plot is not None:
+        output.make_folder(plot)
+    from . import bench as measuring
+    from . import bench_table
+
+    console = output.console()
+    if recorded:
+        result, file = newest()
+        bench_table.show_recorded(result, file, console)
+    else:
+        result = _measured(machine, matrices, ways, dtype, pointer, seed, out)
+        bench_table.show(result, console)
+    if out is not None:
+        _write(out, result)
+    if plot is not None:
+        from . import bench_figures
+
+        for path in bench_figures.draw(result, plot, lambda text: click.echo(f"gpukit: {text}", err=True)):
+            click.echo(f"wrote {path}")
+    return 1 if measuring.is_wrong(result) else 0
+
+
+BENCH = bench
+
+
+def _measured(
+    machine: str,
+    matrices: tuple[str, ...],
+    ways: tuple[str, ...],
+    dtype: str,
+    pointer: str,
+    seed: int,
+    out: Path | None,
+) -> dict[str, Any]:
+    """Measured here and now. What is there after each matrix is in the file already."""
+    from gpukit import devices
+    from gpukit.cli.families import typed
+    from gpukit.progress import step_progress
+
+    from . import bench as measuring
+    from . import bench_cases
+
+    names = bench_cases.chosen(matrices)
+    measuring.variants(ways)
+    device = devices.device(machine)
+    cases = bench_cases.make_all(names, machine, dtype, pointer, seed)
+    with step_progress("bench spmv") as say:
+        return measuring.measure(
+            *(cases, device),
+            count=len(names),
+            ways=ways,
+            dtype=dtype,
+            pointer=pointer,
+            command=typed(),
+            say=say,
+            keep=lambda result: _write(out, result) if out is not None else None,
+        )
+
+
+def _write(out: Path, result: dict[str, Any]) -> None:
+    files.write_whole(out, json.dumps(result, indent=1) + "\n")
+
+
+def newest() -> tuple[dict[str, Any], str]:
+    """(the newest recording on a GPU, its file's name). Raises GpukitError where none comes with gpukit."""
+    from gpukit.resources import data_files
+
+    found = [(json.loads(path.read_text(encoding="utf-8")), path.name) for path in data_files(RECORDINGS)]
+    found = [(made, name) for made, name in found if made.get("what") == "gpukit bench spmv"]
+    if not found:
+        raise GpukitError("no recording of spmv on a GPU comes with gpukit; measure it where there is one")
+    return max(found, key=lambda one: one[0]["machine"].get("date", ""))

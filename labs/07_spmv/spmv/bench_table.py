@@ -1,0 +1,268 @@
+"""`gpukit bench spmv` in a terminal. Words carry the meaning, colour repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from rich.console import Console, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from gpukit.bench.table import STATUS_STYLES
+from gpukit.bench.units import counter_name, number
+from gpukit.registry import CPP, NUMBA
+from gpukit.report.layout import compact
+from gpukit.timing import in_units
+
+from . import bench_summary
+from .bench_figures import short
+
+Result = dict[str, Any]
+Matrix = dict[str, Any]
+Entry = dict[str, Any]
+FEW = 2  # matrices up to which each has a table of its own
+PER_ENTRY = ("global_load_requests", "global_load_sectors")
+NARROW = ("csr_subwarp", "subwarp")
+
+
+def show(result: Result, console: Console) -> None:
+    """Print what `measure` returned."""
+    gpu = result["device"] == "gpu"
+    console.print(_heading(result), highlight=False)
+    matrices = result["matrices"]
+    if gpu:
+        _print(console, _contenders(matrices))
+        _print(
+            console, _grid(matrices, _share, "Percent of a copy's bandwidth, the faster language; > is what was chosen")
+        )
+        if "summary" in result:
+            _print(console, _summary(result["summary"]))
+    if not gpu and len(matrices) > FEW:
+        for name in (*PER_ENTRY, "active_lanes_per_instruction", "divergent_branches"):
+            per_entry = name in PER_ENTRY
+            about = counter_name(name).capitalize() + (" for each stored entry" if per_entry else "")
+            _print(console, _grid(matrices, _counted(name, per_entry), f"{about}; > is what was chosen"))
+    if len(matrices) <= FEW:
+        for matrix in matrices:
+            _print(console, Text(_about(matrix)))
+            console.print(_entries(matrix, gpu, result["counters"]), highlight=False)
+    for text in _remarks(matrices):
+        console.print(text, highlight=False)
+
+
+def show_recorded(result: Result, file: str, console: Console) -> None:
+    """Print a recording, marked as one."""
+    console.print(f"Recorded, not measured here: data/results/{file}\n", style="bold", highlight=False)
+    show(result, console)
+
+
+def _print(console: Console, what: RenderableType) -> None:
+    console.print()
+    console.print(what, highlight=False)
+
+
+def _heading(result: Result) -> Text:
+    made, count = result["machine"], len(result["matrices"])
+    of = f"{count} {'matrix' if count == 1 else 'matrices'}, {result['dtype']} values, {result['pointer']} row pointer"
+    text = Text.assemble(("spmv", "bold"), f": y = A x in every format and by every kernel; {of}.\n")
+    if result["device"] == "gpu":
+        text.append(f"Timed on {made.get('gpu', 'an NVIDIA GPU')}, {made['date']}.")
+        known = [f"{name} {speed:,.0f} GB/s" for name, speed in result["ceilings"].items() if speed]
+        text.append(f" Ceilings, measured in the same process: {', '.join(known)}.\n" if known else "\n")
+        for key in ("bytes", "cache", "turns"):
+            text.append(f"{result[key][0].upper()}{result[key][1:]}.\n")
+        return Text(str(text).rstrip())
+    return text.append(
+        f"On the CPU machine ({made['cpu']}, {made['date']}), smaller than on a GPU: counters, no times. Kernels in "
+        "Python at source level, C++ at compiled level."
+    )
+
+
+# --- tables over all matrices ----------------------------------------------------------------------------------------
+
+
+def _columns(*names: str) -> Table:
+    made = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
+    for place, name in enumerate(names):
+        made.add_column(name, justify="right" if place else "left", no_wrap=not place, vertical="top")
+    return made
+
+
+def _contenders(matrices: Sequence[Matrix]) -> Table:
+    """What was chosen against CuPy and cuSPARSE, a row for each matrix."""
+    made = _columns(
+        *(
+            "matrix",
+            "rows",
+            "entries",
+            "mean",
+            "longest",
+            "chosen",
+            "time",
+            "GB/s",
+            "% of\ncopy",
+            "/ CuPy",
+            "/ cuSPARSE",
+        ),
+        *("best of cuSPARSE", "convert,\nSpMVs", "choose,\nSpMVs"),
+    )
+    for matrix in matrices:
+        ours, lengths = bench_summary.chosen_of(matrix), matrix["lengths"]
+        size = compact(matrix["rows"]), compact(matrix["nnz"]), f"{lengths['mean']:.1f}", compact(lengths["max"])
+        name = matrix["name"] + ("" if matrix["large"] else " *")
+        if ours is None or not ours["timing"]:
+            made.add_row(name, *size, "not measured", *[""] * 8)
+            continue
+        made.add_row(
+            *(name, *size, short(ours["key"]), in_units(ours["timing"]["median_s"]), f"{ours['gb_s']:,.0f}"),
+            *(_percent(ours["fraction_of_copy"]), _ratio(ours["over_cupyx"]), _ratio(ours["over_cusparse"])),
+            (matrix["best_cusparse"] or "-").removeprefix("cusparse_").replace("_", " "),
+            f"{ours['equivalent_spmvs']:,.0f}",
+            f"{matrix['choice'].get('equivalent_spmvs', 0):,.0f}",
+        )
+    return made
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100 * share:.0f}"
+
+
+def _ratio(value: float | None) -> Text:
+    return Text("-") if value is None else Text(f"{value:.2f}", "" if value >= 1 else "yellow")
+
+
+def _grid(matrices: Sequence[Matrix], cell: Callable[[Matrix, str], Text], about: str) -> Table:
+    """A row for each matrix, a column for each kernel."""
+    keys = list(dict.fromkeys(e["key"] for m in matrices for e in m["entries"] if e["group"] == bench_summary.KERNEL))
+    made = _columns("matrix", *(short(key).replace(*NARROW).replace("_", "\n", 1).replace(" ", "\n") for key in keys))
+    made.title, made.title_justify, made.title_style = about, "left", "bold"
+    for matrix in matrices:
+        cells = [cell(matrix, key) for key in keys]
+        chosen = [
+            Text(">", "bold") + text if key == matrix["chosen"] else text for key, text in zip(keys, cells, strict=True)
+        ]
+        made.add_row(matrix["name"], *chosen)
+    return made
+
+
+def _of(matrix: Matrix, key: str) -> list[Entry]:
+    return [entry for entry in matrix["entries"] if entry["key"] == key]
+
+
+def _state(entries: Sequence[Entry]) -> Text:
+    """What stands in a cell without a number."""
+    wrong = any(entry["status"] == "WRONG" for entry in entries)
+    return Text("WRONG", STATUS_STYLES["WRONG"]) if wrong else Text("-")
+
+
+def _share(matrix: Matrix, key: str) -> Text:
+    found = [entry["fraction_of_copy"] for entry in _of(matrix, key) if entry["timing"]]
+    return Text(_percent(max(found))) if found else _state(_of(matrix, key))
+
+
+def _counted(name: str, per_entry: bool) -> Callable[[Matrix, str], Text]:
+    """A counter of the kernel in Python, or in C++ where that one has none."""
+
+    def cell(matrix: Matrix, key: str) -> Text:
+        found = sorted((e for e in _of(matrix, key) if e["counters"]), key=lambda e: e["language"] != NUMBA)
+        if not found or any(entry["status"] == "WRONG" for entry in found):
+            return _state(_of(matrix, key))
+        count = found[0]["counters"][name]
+        value = count / max(matrix["nnz"], 1) if per_entry else count
+        return Text(f"{value:.2f}" if isinstance(value, float) else f"{value:,}")
+
+    return cell
+
+
+# --- a table for one matrix ------------------------------------------------------------------------------------------
+
+
+def _about(matrix: Matrix) -> str:
+    lengths, size = matrix["lengths"], f"{matrix['rows']:,} x {matrix['columns']:,}, {matrix['nnz']:,} entries"
+    rows = f"{lengths['mean']:.2f} a row (std {lengths['std']:.2f}), longest {lengths['max']:,}, {lengths['empty']:,} empty"
+    return f"{matrix['name']}, {matrix['about']}: {size}, {rows}. Chosen: {matrix['choice']['way']}. {matrix['choice']['why']}"
+
+
+def _entries(matrix: Matrix, gpu: bool, counters: Sequence[str]) -> Table:
+    """Every contender on a matrix: times on a GPU, counters on the CPU machine."""
+    shown = [entry for entry in matrix["entries"] if entry["timing"] or entry["counters"] or entry["status"] == "WRONG"]
+    if gpu:
+        made = _columns(
+            "", "language", "time", "GB/s", "own GB/s", "% of\ncopy", "/ CuPy", "/ cuSPARSE", "convert,\nSpMVs"
+        )
+    else:
+        made = _columns("", "language", "padding", *(_narrow(name) for name in counters))
+    for entry in shown:
+        name = short(entry["key"]) + (" (chosen)" if entry.get("chosen") else "")
+        first = name, {CPP: "C++"}.get(entry.get("language", ""), entry.get("language", "library"))
+        if entry["status"] == "WRONG":
+            made.add_row(*first, Text("WRONG", STATUS_STYLES["WRONG"]))
+        elif gpu:
+            made.add_row(
+                *(*first, in_units(entry["timing"]["median_s"]), f"{entry['gb_s']:,.0f}", f"{entry['own_gb_s']:,.0f}"),
+                *(_percent(entry["fraction_of_copy"]), _ratio(entry["over_cupyx"]), _ratio(entry["over_cusparse"])),
+                f"{entry['equivalent_spmvs']:,.1f}",
+            )
+        else:
+            made.add_row(*first, f"{entry['padding']:.2f}", *(number(entry["counters"][name]) for name in counters))
+    return made
+
+
+def _narrow(counter: str) -> str:
+    """A counter over its column: what "global" and "per instruction" add is clear there."""
+    return (
+        counter.removeprefix("global_")
+        .removesuffix("_per_instruction")
+        .replace("instructions", "instr.")
+        .replace("_", "\n")
+    )
+
+
+# --- below -----------------------------------------------------------------------------------------------------------
+
+
+def _summary(found: dict[str, Any]) -> Table:
+    """Means over the matrices, and what became of the targets."""
+    made = _columns("the chosen kernel, times as fast as", "geometric mean", "least", "on", "matrices")
+    names = {
+        "over_cupyx": "CuPy, A @ x",
+        "over_cusparse": "the best of cuSPARSE",
+        "over_best_kernel": "the best kernel",
+    }
+    for key, name in names.items():
+        of = found[key]
+        if of["mean"] is not None:
+            made.add_row(name, f"{of['mean']:.3f}", f"{of['least']:.3f}", of["where"], str(of["matrices"]))
+    for target in found.get("targets", ()):
+        got = "not measured" if target["got"] is None else f"{target['got']:.3g}"
+        verdict = Text("reached", "bold green") if target["reached"] else Text("missed", "bold yellow")
+        by = "" if target["by"] is None else f" (x {target['by']:.2f})"
+        made.add_row(f"target: {target['what']}", f"{target['wanted']:g}", got, target["where"], verdict + Text(by))
+    return made
+
+
+def _remarks(matrices: Sequence[Matrix]) -> list[Text]:
+    """What is wrong, and why something was not run: each reason once."""
+    found, reasons = [], dict[str, list[str]]()
+    for matrix in matrices:
+        for entry in matrix["entries"]:
+            name = f"{short(entry['key'])}{' in C++' if entry.get('language') == CPP else ''} on {matrix['name']}"
+            if entry["status"] == "WRONG":
+                found.append(Text.assemble((f"{name} is WRONG", STATUS_STYLES["WRONG"]), f": {entry['reason']}"))
+            elif entry["status"] == "not run":
+                reasons.setdefault(entry["reason"], []).append(
+                    short(entry["key"]) if entry["group"] != "kernel" else name
+                )
+    notes = [Text(f"Not run: {_list(keys)}: {reason}.") for reason, keys in reasons.items()]
+    small = [matrix["name"] for matrix in matrices if not matrix["large"]]
+    if small and any(entry["timing"] for matrix in matrices for entry in matrix["entries"]):
+        notes.insert(
+            0, Text("* less than 200 MB: nothing is said of the memory's bandwidth, x may stay in the L2 cache.")
+        )
+    return [*([Text("")] if found or notes else []), *found, *notes]
+
+
+def _list(keys: Sequence[str]) -> str:
+    once = list(dict.fromkeys(keys))
+    return ", ".join(once[:4]) + (f" and {len(once) - 4} more" if len(once) > 4 else "")
