@@ -4,8 +4,8 @@
     print(timing)                                  # median, spread, bandwidth, and remarks where something is doubtful
     timing.speedup_over(other), timing.differs_from(other)
 
-`benchmark_in_turns` times what is to be compared one repeat of each after the other. `copy_ceiling` and `read_ceiling` measure what the memory gives at best, in the same process and with the same clock: a
-bandwidth is held against them.
+`benchmark_in_turns` times what is to be compared one repeat of each after the other. `copy_ceiling` and `read_ceiling`
+measure what the memory gives at best, in the same process and with the same clock: a bandwidth is held against them.
 """
 
 from __future__ import annotations

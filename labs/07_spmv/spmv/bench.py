@@ -13,13 +13,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from inspect import signature
 from typing import Any
 
 import numpy as np
 
-from gpukit import devices, provenance, timing
+from gpukit import provenance, timing
 from gpukit.bench import counting, running
 from gpukit.devices import Device
 from gpukit.doctor import installed_version
@@ -154,7 +154,8 @@ def measure(
     }
     flush = timing.l2_reader(device)
     for place, case in enumerate(cases):
-        bench = _Bench(case, device, chosen, block, flush, ceilings["copy"], lambda what, k=place: say(what, k, count))
+        tell = partial(_tell, say, place, count)
+        bench = _Bench(case, device, chosen, block, flush, ceilings["copy"], tell)
         result["matrices"].append(bench.measured())
         result["summary"] = bench_summary.summary(result)
         keep(result)
@@ -163,6 +164,10 @@ def measure(
         if gpu:
             device.xp.get_default_memory_pool().free_all_blocks()
     return result
+
+
+def _tell(say: Say, done: int, total: int, what: str) -> None:
+    say(what, done, total)
 
 
 @dataclass
@@ -321,7 +326,7 @@ class _Bench:
         return too_much(variant, self.csr.lengths, self.device.name == "gpu")
 
     def _product(self, variant: Variant, language: str, csr: Csr, x: Array, y: Array) -> products.Product:
-        where = {"language": language, "device": self.device, "block": self.block}
+        where: dict[str, Any] = {"language": language, "device": self.device, "block": self.block}
         return products.product(variant.way, csr, x, y, **where, **variant.options)
 
     def _y(self) -> Array:

@@ -13,12 +13,11 @@ from matplotlib.patches import Patch
 
 from gpukit.errors import GpukitError
 from gpukit.plots import style
-from gpukit.registry import CPP, NUMBA
+from gpukit.registry import NUMBA
 
 from . import bench_summary
 
 Result = dict[str, Any]
-SHORT = {CPP: "C++", NUMBA: "numba"}
 CONTENDERS = {"chosen": style.BLUE, "cuSPARSE": style.AMBER, "CuPy": style.GREY}
 WHITE_FROM = 0.55  # of the colour scale: from here on numbers are white
 SECTORS = "global_load_sectors"
@@ -94,7 +93,8 @@ def contenders(result: Result) -> Figure | None:
 
 
 def _name(matrix: dict[str, Any]) -> str:
-    return style.plain(matrix["name"]) + ("" if matrix["large"] else " *")
+    timed = any(entry["timing"] for entry in matrix["entries"])
+    return style.plain(matrix["name"]) + (" *" if timed and not matrix["large"] else "")
 
 
 def _title(result: Result, rows: Sequence[Any]) -> str:
@@ -121,11 +121,15 @@ def kernels(result: Result) -> Figure | None:
                 values[row, column] = _value(found, matrix, gpu)
     if not np.isfinite(values).any():
         return None
-    unit = "percent of a copy's bandwidth" if gpu else "32-byte sectors loaded for each stored entry"
+    unit = (
+        "percent of a copy's bandwidth, in the faster language"
+        if gpu
+        else "32-byte sectors loaded for each stored entry, by the kernel in Python at source level"
+    )
     sheet, (axis,) = style.figure(
         _kernels_title(result, keys, values, gpu),
         height=3.6 + 0.34 * len(result["matrices"]),
-        caption=f"{_caption(result)} Numbers: {unit}, of the {'faster' if gpu else 'first'} language. Outlined: what "
+        caption=f"{_caption(result)} Numbers: {unit}. Outlined: what "
         "choose_format chose. Empty: not run, since it would take too much memory or time; WRONG answers have no time.",
     )
     scale = np.log(values) if not gpu else values
@@ -135,7 +139,7 @@ def kernels(result: Result) -> Figure | None:
     for row, matrix in enumerate(result["matrices"]):
         for column, key in enumerate(keys):
             if np.isfinite(values[row, column]):
-                told = f"{100 * values[row, column]:.0f}" if gpu else style.number(values[row, column])
+                told = f"{100 * values[row, column]:.0f}" if gpu else f"{values[row, column]:.2f}"
                 colour = "white" if shades[row, column] > WHITE_FROM else style.INK
                 axis.text(column, row, told, ha="center", va="center", fontsize=9.5, color=colour)
             if key == matrix["chosen"]:
@@ -157,7 +161,8 @@ def _cell(column: int, row: int, **options: Any) -> Any:
 def _value(found: Sequence[dict[str, Any]], matrix: dict[str, Any], gpu: bool) -> float:
     if gpu:
         return max(entry["fraction_of_copy"] for entry in found)
-    return found[0]["counters"][SECTORS] / max(matrix["nnz"], 1)
+    entry = min(found, key=lambda entry: entry["language"] != NUMBA)
+    return entry["counters"][SECTORS] / max(matrix["nnz"], 1)
 
 
 def _kernels_title(result: Result, keys: Sequence[str], values: np.ndarray, gpu: bool) -> str:

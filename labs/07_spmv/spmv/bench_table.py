@@ -23,6 +23,7 @@ Matrix = dict[str, Any]
 Entry = dict[str, Any]
 FEW = 2  # matrices up to which each has a table of its own
 PER_ENTRY = ("global_load_requests", "global_load_sectors")
+CHOSEN = "> is what choose_format chose"
 NARROW = ("csr_subwarp", "subwarp")
 
 
@@ -33,16 +34,14 @@ def show(result: Result, console: Console) -> None:
     matrices = result["matrices"]
     if gpu:
         _print(console, _contenders(matrices))
-        _print(
-            console, _grid(matrices, _share, "Percent of a copy's bandwidth, the faster language; > is what was chosen")
-        )
+        _print(console, _grid(matrices, _share, f"Percent of a copy's bandwidth, the faster language; {CHOSEN}"))
         if "summary" in result:
             _print(console, _summary(result["summary"]))
     if not gpu and len(matrices) > FEW:
         for name in (*PER_ENTRY, "active_lanes_per_instruction", "divergent_branches"):
             per_entry = name in PER_ENTRY
             about = counter_name(name).capitalize() + (" for each stored entry" if per_entry else "")
-            _print(console, _grid(matrices, _counted(name, per_entry), f"{about}; > is what was chosen"))
+            _print(console, _grid(matrices, _counted(name, per_entry), f"{about}; {CHOSEN}"))
     if len(matrices) <= FEW:
         for matrix in matrices:
             _print(console, Text(_about(matrix)))
@@ -102,8 +101,8 @@ def _contenders(matrices: Sequence[Matrix]) -> Table:
             "time",
             "GB/s",
             "% of\ncopy",
-            "/ CuPy",
-            "/ cuSPARSE",
+            "over\nCuPy",
+            "over\ncuSPARSE",
         ),
         *("best of cuSPARSE", "convert,\nSpMVs", "choose,\nSpMVs"),
     )
@@ -180,8 +179,9 @@ def _counted(name: str, per_entry: bool) -> Callable[[Matrix, str], Text]:
 
 def _about(matrix: Matrix) -> str:
     lengths, size = matrix["lengths"], f"{matrix['rows']:,} x {matrix['columns']:,}, {matrix['nnz']:,} entries"
-    rows = f"{lengths['mean']:.2f} a row (std {lengths['std']:.2f}), longest {lengths['max']:,}, {lengths['empty']:,} empty"
-    return f"{matrix['name']}, {matrix['about']}: {size}, {rows}. Chosen: {matrix['choice']['way']}. {matrix['choice']['why']}"
+    rows = f"{lengths['mean']:.2f} a row (std {lengths['std']:.2f}), longest {lengths['max']:,}"
+    choice = f"Chosen: {matrix['choice']['way']}. {matrix['choice']['why']}"
+    return f"{matrix['name']}, {matrix['about']}: {size}, {rows}, {lengths['empty']:,} empty. {choice}"
 
 
 def _entries(matrix: Matrix, gpu: bool, counters: Sequence[str]) -> Table:
@@ -189,7 +189,7 @@ def _entries(matrix: Matrix, gpu: bool, counters: Sequence[str]) -> Table:
     shown = [entry for entry in matrix["entries"] if entry["timing"] or entry["counters"] or entry["status"] == "WRONG"]
     if gpu:
         made = _columns(
-            "", "language", "time", "GB/s", "own GB/s", "% of\ncopy", "/ CuPy", "/ cuSPARSE", "convert,\nSpMVs"
+            "", "language", "time", "GB/s", "own GB/s", "% of\ncopy", "over\nCuPy", "over\ncuSPARSE", "convert,\nSpMVs"
         )
     else:
         made = _columns("", "language", "padding", *(_narrow(name) for name in counters))
@@ -228,7 +228,7 @@ def _summary(found: dict[str, Any]) -> Table:
     names = {
         "over_cupyx": "CuPy, A @ x",
         "over_cusparse": "the best of cuSPARSE",
-        "over_best_kernel": "the best kernel",
+        "over_best_kernel": "our best",
     }
     for key, name in names.items():
         of = found[key]

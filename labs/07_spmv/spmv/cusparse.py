@@ -216,8 +216,9 @@ def _product(
         buffer = xp.empty(max(lib.buffer_size(*call), 1), np.uint8)
         if preprocess:
             lib.preprocess(*call, _pointer(buffer))
-    call = *call, _pointer(buffer)
-    product = SpMV(lambda: lib.multiply(*call), int(buffer.nbytes), lib, (form, x, y, buffer, scalars))
+    product = SpMV(
+        lambda: lib.multiply(*call, _pointer(buffer)), int(buffer.nbytes), lib, (form, x, y, buffer, scalars)
+    )
     weakref.finalize(product, lib.free, matrix, *made)
     return product
 
