@@ -37,7 +37,12 @@ def count(rung: Rung, plan: Plan, hazards: bool = True) -> Counted:
         for error in report.errors
     }
     level = COMPILED if rung.language == CPP else SOURCE
-    return Counted(level, counters.together([report.counters for report in reports]), list(errors.values()))
+    return Counted(level, together(reports), list(errors.values()))
+
+
+def together(reports: Iterable[Report]) -> dict[str, int | float]:
+    """The counters of several launches as if they were one."""
+    return counters.together([report.counters for report in reports])
 
 
 def profile(plan: Plan, **options: Any) -> list[Report]:
