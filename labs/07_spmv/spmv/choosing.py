@@ -22,8 +22,10 @@ PAYS_AFTER = 500
 # Warps that keep a GPU of 132 multiprocessors busy: fewer slices than that, and rows get more lanes.
 WARPS = 132 * 40
 STEPS = (32, 16, 8)
-# Padding, as a part of the slots, that costs less than sorting: rows out of their order read x from other places.
+# Padding that costs less than sorting does, as a part of the slots, and in slots per row: sorted rows need a map to
+# their places, write y here and there, and read x from farther apart.
 LITTLE_PADDING = 0.05
+FEW_SLOTS = 2
 # Rows sorted together: enough to even them out, few enough for their part of x and y to stay in the L2 cache.
 SIGMA = 16384
 # Rows that are even enough for a warp to share its lanes among them: the longest, in means.
@@ -88,7 +90,7 @@ def _hybrid(lengths: Any, rows: int, nnz: int, mean: float, longest: int) -> Cho
     padding = 1 - nnz / slots
     sigma = 1
     order = f"{padding:.0%} padding in the order they have"
-    if padding > LITTLE_PADDING and rows > LANES:
+    if padding > LITTLE_PADDING and slots - nnz > FEW_SLOTS * rows and rows > LANES:
         sigma = min(SIGMA, rows)
         order = f"{1 - nnz / slots_of(lengths, steps, sigma):.0%} padding with {sigma:,} rows sorted together, {order}"
     cut = f"; the longest row, {longest:,} entries, is cut into pieces" if longest > LANES * steps else ""

@@ -78,8 +78,8 @@ class Hybrid:
     @classmethod
     def from_csr(cls, csr: Csr, steps: int = 32, sigma: int = 1) -> Hybrid:
         """`steps`: a row gets lanes until it needs no more steps than that, and is cut where 32 lanes are too few.
-        `sigma` rows are sorted together, those with most steps first, ties in their order; 1 sorts nothing. Rows with
-        the same number of lanes lie together, most lanes first: what takes longest begins first.
+        Rows with the same number of lanes lie together, most lanes first: what takes longest begins first. Of those
+        that share a warp with others, `sigma` neighbours are sorted together, most steps first; 1 sorts nothing.
 
         Raises MatrixError for steps or sigma below 1.
         """
@@ -183,10 +183,12 @@ def _order(xp: ModuleType, pieces: _Pieces, sigma: int) -> Array:
     if not pieces.row.size:
         return xp.zeros(0, np.int64)
     most = int(pieces.steps.max()) + 1
-    window = pieces.row // sigma if sigma > 1 else xp.zeros_like(pieces.row)
-    steps = pieces.steps if sigma > 1 else xp.zeros_like(pieces.row)
-    key = ((MOST_SHIFT - pieces.shift) * (int(window.max()) + 1) + window) * most + (most - 1 - steps)
-    return stable_order(key)
+    # A row that has a warp for itself costs no locality wherever it goes, and the longest had better begin first.
+    alone = pieces.shift == MOST_SHIFT
+    sorted_ = alone if sigma == 1 else xp.ones_like(alone)
+    window = xp.where(alone | (sigma == 1), 0, pieces.row // sigma)
+    steps = xp.where(sorted_, pieces.steps, 0)
+    return stable_order(((MOST_SHIFT - pieces.shift) * (int(window.max()) + 1) + window) * most + (most - 1 - steps))
 
 
 def _slices(xp: ModuleType, shift: Array, steps: Array) -> tuple[Array, Array, Array]:
