@@ -20,6 +20,7 @@ plugins.load("spmv")
 checks = importlib.import_module("gpukit_labs.spmv.checks")
 edges = importlib.import_module("gpukit_labs.spmv.edges")
 formats = importlib.import_module("gpukit_labs.spmv.formats")
+hybrid = importlib.import_module("gpukit_labs.spmv.hybrid")
 products = importlib.import_module("gpukit_labs.spmv.products")
 MatrixError = importlib.import_module("gpukit_labs.spmv.errors").MatrixError
 WAYS, product = products.WAYS, products.product
@@ -98,6 +99,10 @@ def test_blocks_of_any_size(way, language, block):
 
 OPTIONS = [
     *[("csr_subwarp", {"lanes": lanes}) for lanes in (2, 4, 8, 16, 32)],
+    *[
+        ("hybrid", {"steps": steps, "sigma": sigma})
+        for steps, sigma in ((1, 1), (1, 50), (2, 7), (3, 10**6), (8, 32), (100, 5))
+    ],
     *[("merge_path", {"items": items}) for items in (1, 2, 5, 100, 5000)],
     *[
         ("sliced_ell", {"height": height, "sigma": sigma})
@@ -278,6 +283,32 @@ def far_slices(language, holes, monkeypatch):
     where = {"language": language, "block": 32, "device": CpuMachine()}
     run(WAYS["sliced_ell"].launches(form, X, y, np.float32(1), np.float32(0), **where), monkeypatch)
     return y.tolist()
+
+
+def far_hybrid(language, columns, holes, monkeypatch):
+    """Faults in y of a hybrid whose lines begin 2^26, and whose columns 2^27 units of 32, further back: past 2^31."""
+    trial = checks.integers(edges.of_lengths([40, 0, 3, 100, 7, 1], columns))
+    form = hybrid.Hybrid.from_csr(trial.csr, steps=2)
+    lines, units = 2**26, 2**27
+    slices = form.slices.copy()
+    slices[:, hybrid.LINE] += lines
+    slices[:, hybrid.COLUMN] += units
+    moved = {"slices": slices}
+    for name, before in (("values", 32 * lines), ("bases", lines), ("columns", 32 * units)):
+        part = getattr(form, name)
+        moved[name] = holes(before + part.size, part.dtype)
+        moved[name][before:] = part
+    y, (one, zero) = np.full(trial.csr.rows, np.nan, np.float32), np.float32([1, 0])
+    where = {"language": language, "block": 64, "device": CpuMachine()}
+    run(WAYS["hybrid"].launches(replace(form, **moved), trial.x, y, one, zero, **where), monkeypatch)
+    assert bool(form.slices[:, hybrid.WIDE].any()) == (columns > 2**16)
+    return checks.faults(trial.csr, trial.x, y)
+
+
+@pytest.mark.parametrize("columns", [200, 10**6])
+@pytest.mark.parametrize("language", [NUMBA, CPP])
+def test_slots_of_the_hybrid_past_32_bits(language, columns, holes, monkeypatch):
+    assert far_hybrid(language, columns, holes, monkeypatch) == []
 
 
 @pytest.mark.parametrize("language", [NUMBA, CPP])
