@@ -9,9 +9,11 @@ kernels.py, kernels.cu     y = alpha A x + beta y, in numba and in CUDA C++
 products                   a format and its kernel, ready to be launched on a device
 family                     the kernels as a family of gpukit's commands
 checks                     whether an answer is right: three gates
-references                 what others make of it: SciPy, cuSPARSE, PyTorch
+references, cusparse       what others make of it: SciPy, CuPy, cuSPARSE, PyTorch
+bench and bench_*          `gpukit bench spmv`: its matrices, measurements, summary, tables, figures and command
 
 Source: formats.py and kernels.py name theirs.
 """
 
 FAMILY = "family:FAMILY"
+BENCH = "bench_command:bench"

@@ -137,12 +137,19 @@ def make(name: str, machine: str, dtype: str = "float32", pointer: str = "int32"
 
 
 def make_all(
-    names: Sequence[str], machine: str, dtype: str = "float32", pointer: str = "int32", seed: int = 0
+    names: Sequence[str],
+    machine: str,
+    dtype: str = "float32",
+    pointer: str = "int32",
+    seed: int = 0,
+    workers: int | None = None,
 ) -> Iterator[Case]:
-    """Each case in turn. Large ones are made by other processes, several ahead of the one that is measured."""
+    """Each case in turn. Those for a GPU, which are large, are made by other processes, ahead of the one that is
+    measured: by `workers` of them, half of the processors unless given."""
     rest = machine, dtype, pointer, seed
-    workers = min(MOST_WORKERS, len(names), (os.cpu_count() or 1) // 2)
-    if machine == "cpu" or workers < 2:
+    if workers is None:
+        workers = 1 if machine == "cpu" else min(MOST_WORKERS, len(names), (os.cpu_count() or 1) // 2)
+    if workers < 2:
         yield from (make(name, *rest) for name in names)
         return
     # A process that is made anew knows the labs' packages once they are loaded, and no GPU.

@@ -74,9 +74,6 @@ def bench(
     return 1 if measuring.is_wrong(result) else 0
 
 
-BENCH = bench
-
-
 def _measured(
     machine: str,
     matrices: tuple[str, ...],

@@ -112,7 +112,7 @@ def _targets(found: dict[str, Any]) -> list[dict[str, Any]]:
         ("geometric mean over the best of cuSPARSE", OVER_CUSPARSE, cusparse["mean"], ""),
         ("least over the best of cuSPARSE", NEVER_BELOW, cusparse["least"], cusparse["where"] or ""),
         (
-            f"part of a copy's bandwidth, Poisson 5-point, {POISSON_ROWS:,} rows",
+            f"part of a copy's bandwidth, {POISSON}, {POISSON_ROWS:,} rows",
             POISSON_OF_COPY,
             poisson["fraction_of_copy"] if poisson else None,
             "",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rich.console import Console, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -84,43 +84,35 @@ def _heading(result: Result) -> Text:
 def _columns(*names: str) -> Table:
     made = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
     for place, name in enumerate(names):
-        made.add_column(name, justify="right" if place else "left", no_wrap=not place, vertical="top")
+        made.add_column(name, justify="right" if place else "left", no_wrap=True, vertical="top")
     return made
 
 
 def _contenders(matrices: Sequence[Matrix]) -> Table:
     """What was chosen against CuPy and cuSPARSE, a row for each matrix."""
     made = _columns(
-        *(
-            "matrix",
-            "rows",
-            "entries",
-            "mean",
-            "longest",
-            "chosen",
-            "time",
-            "GB/s",
-            "% of\ncopy",
-            "over\nCuPy",
-            "over\ncuSPARSE",
-        ),
-        *("best of cuSPARSE", "convert,\nSpMVs", "choose,\nSpMVs"),
+        *("matrix", "entries", "chosen", "time", "GB/s", "% of\ncopy", "over\nCuPy", "over\ncuSPARSE"),
+        *("by\ncuSPARSE's", "convert\n(SpMVs)", "choose\n(SpMVs)"),
     )
     for matrix in matrices:
-        ours, lengths = bench_summary.chosen_of(matrix), matrix["lengths"]
-        size = compact(matrix["rows"]), compact(matrix["nnz"]), f"{lengths['mean']:.1f}", compact(lengths["max"])
-        name = matrix["name"] + ("" if matrix["large"] else " *")
+        ours = bench_summary.chosen_of(matrix)
+        first = matrix["name"] + ("" if matrix["large"] else " *"), compact(matrix["nnz"])
         if ours is None or not ours["timing"]:
-            made.add_row(name, *size, "not measured", *[""] * 8)
+            made.add_row(*first, "not measured")
             continue
         made.add_row(
-            *(name, *size, short(ours["key"]), in_units(ours["timing"]["median_s"]), f"{ours['gb_s']:,.0f}"),
+            *(*first, _narrow_key(ours["key"]), in_units(ours["timing"]["median_s"]), f"{ours['gb_s']:,.0f}"),
             *(_percent(ours["fraction_of_copy"]), _ratio(ours["over_cupyx"]), _ratio(ours["over_cusparse"])),
-            (matrix["best_cusparse"] or "-").removeprefix("cusparse_").replace("_", " "),
-            f"{ours['equivalent_spmvs']:,.0f}",
-            f"{matrix['choice'].get('equivalent_spmvs', 0):,.0f}",
+            *(_narrow_key(matrix["best_cusparse"] or "-"), f"{ours['equivalent_spmvs']:,.0f}"),
+            f"{matrix['choice']['equivalent_spmvs']:,.0f}",
         )
     return made
+
+
+def _narrow_key(key: str) -> str:
+    """A contender's key for a narrow column: "sell s256", "alg2 pre"."""
+    told = short(key).removeprefix("cusparse_").replace("sliced_ell", "sell").replace("csr_", "")
+    return told.replace("preprocessed", "pre").replace("_", " ")
 
 
 def _percent(share: float | None) -> str:
@@ -131,18 +123,17 @@ def _ratio(value: float | None) -> Text:
     return Text("-") if value is None else Text(f"{value:.2f}", "" if value >= 1 else "yellow")
 
 
-def _grid(matrices: Sequence[Matrix], cell: Callable[[Matrix, str], Text], about: str) -> Table:
+def _grid(matrices: Sequence[Matrix], cell: Callable[[Matrix, str], Text], about: str) -> RenderableType:
     """A row for each matrix, a column for each kernel."""
     keys = list(dict.fromkeys(e["key"] for m in matrices for e in m["entries"] if e["group"] == bench_summary.KERNEL))
     made = _columns("matrix", *(short(key).replace(*NARROW).replace("_", "\n", 1).replace(" ", "\n") for key in keys))
-    made.title, made.title_justify, made.title_style = about, "left", "bold"
     for matrix in matrices:
         cells = [cell(matrix, key) for key in keys]
         chosen = [
             Text(">", "bold") + text if key == matrix["chosen"] else text for key, text in zip(keys, cells, strict=True)
         ]
         made.add_row(matrix["name"], *chosen)
-    return made
+    return Group(Text(about, "bold"), made)
 
 
 def _of(matrix: Matrix, key: str) -> list[Entry]:
@@ -222,24 +213,27 @@ def _narrow(counter: str) -> str:
 # --- below -----------------------------------------------------------------------------------------------------------
 
 
-def _summary(found: dict[str, Any]) -> Table:
+def _summary(found: dict[str, Any]) -> RenderableType:
     """Means over the matrices, and what became of the targets."""
-    made = _columns("the chosen kernel, times as fast as", "geometric mean", "least", "on", "matrices")
-    names = {
-        "over_cupyx": "CuPy, A @ x",
-        "over_cusparse": "the best of cuSPARSE",
-        "over_best_kernel": "our best",
-    }
-    for key, name in names.items():
+    means = _columns("the chosen kernel, times as fast as", "geometric\nmean", "least", "on", "matrices")
+    names = (
+        ("over_cupyx", "CuPy, A @ x"),
+        ("over_cusparse", "the best of cuSPARSE"),
+        ("over_best_kernel", "our fastest"),
+    )
+    for key, name in names:
         of = found[key]
         if of["mean"] is not None:
-            made.add_row(name, f"{of['mean']:.3f}", f"{of['least']:.3f}", of["where"], str(of["matrices"]))
-    for target in found.get("targets", ()):
+            means.add_row(name, f"{of['mean']:.3f}", f"{of['least']:.3f}", of["where"], str(of["matrices"]))
+    if "targets" not in found:
+        return means
+    targets = _columns("target", "wanted", "got", "on", "")
+    for target in found["targets"]:
         got = "not measured" if target["got"] is None else f"{target['got']:.3g}"
         verdict = Text("reached", "bold green") if target["reached"] else Text("missed", "bold yellow")
-        by = "" if target["by"] is None else f" (x {target['by']:.2f})"
-        made.add_row(f"target: {target['what']}", f"{target['wanted']:g}", got, target["where"], verdict + Text(by))
-    return made
+        by = "" if target["by"] is None else f", x {target['by']:.2f}"
+        targets.add_row(target["what"], f"{target['wanted']:g}", got, target["where"], verdict + Text(by))
+    return Group(means, Text(""), targets)
 
 
 def _remarks(matrices: Sequence[Matrix]) -> list[Text]:

@@ -9,10 +9,12 @@ made.answer()                                 # y of the last run, on the device
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import time
+import warnings
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -22,7 +24,7 @@ from gpukit.devices import Device
 
 from . import cusparse
 from .errors import MatrixError
-from .formats import Array, Csr, SlicedEll, order_within_windows, xp_of
+from .formats import LARGEST_INT32, Array, Csr, SlicedEll, order_within_windows, xp_of
 
 ON_GPU = "runs on an NVIDIA GPU only"
 SELL_HEIGHTS = (16, 32, 64)
@@ -164,7 +166,10 @@ def _cusparse_sell(height: int, csr: Csr, x: Array, y: Array, alpha: float, beta
     why = too_long(int(lengths.max()) if csr.rows else 0) or too_padded(csr.nnz, padded(lengths, height))
     if why:
         raise MatrixError(why)
-    made = cusparse.sell_product(form := SlicedEll.from_csr(csr, height, 1), x, y, alpha, beta)
+    form = SlicedEll.from_csr(csr, height, 1)
+    if form.slots <= LARGEST_INT32:  # a mixture of int64 offsets and int32 columns need not be known
+        form = replace(form, offsets=form.offsets.astype(np.int32))
+    made = cusparse.sell_product(form, x, y, alpha, beta)
     read = int(form.offsets.nbytes + form.columns.nbytes + form.values.nbytes)
     return _of_cusparse(made, y, read, {"padding": form.slots / max(form.nnz, 1)})
 
@@ -207,20 +212,22 @@ def _no_torch(device: Device) -> str:
         return ON_GPU
     if importlib.util.find_spec("torch") is None:
         return "needs PyTorch: python -m pip install torch"
-    import torch
+    torch = importlib.import_module("torch")
 
     return "" if torch.cuda.is_available() else "this PyTorch was built without CUDA: see pytorch.org for one with it"
 
 
 def _torch(index: str, csr: Csr, x: Array, y: Array, alpha: float, beta: float) -> Prepared:
     """`A @ x` of a sparse CSR tensor, whose row pointer and columns are of one type."""
-    import torch
+    torch = importlib.import_module("torch")
 
     def tensor(array: Array) -> Any:
         return torch.as_tensor(array, device="cuda" if xp_of(array) is not np else "cpu")
 
     indices = [tensor(array.astype(index)) for array in (csr.indptr, csr.indices)]
-    matrix = torch.sparse_csr_tensor(*indices, tensor(csr.data), size=csr.shape, check_invariants=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that its sparse tensors are still in beta
+        matrix = torch.sparse_csr_tensor(*indices, tensor(csr.data), size=csr.shape, check_invariants=False)
     vector, before = tensor(x), tensor(y)
     latest = _combined(lambda: matrix @ vector, before, alpha, beta)
     xp, nbytes = xp_of(x), int(csr.data.nbytes) + sum(int(part.numel() * part.element_size()) for part in indices)
