@@ -652,3 +652,63 @@ def test_the_peak_of_a_gpu(cupy, monkeypatch, facts, peak):
     monkeypatch.setattr("gpukit.provenance.cuda_facts", lambda: facts)
     found = GpuClock().peak_gb_s
     assert found == (None if peak is None else pytest.approx(peak, rel=1e-4))
+
+
+# --- by turns --------------------------------------------------------------------------------------------------------
+
+
+def in_turns(gpu, **options):
+    calls = {name: lambda name=name: gpu.log.append(name) or gpu.call() for name in ("first", "second")}
+    return timing.benchmark_in_turns(calls, clock=gpu, **options)
+
+
+def test_calls_are_timed_by_turns_each_with_its_own_restore_and_flush():
+    gpu = FakeGpu()
+    gpu.elapsed = lambda start, stop: next(gpu.script)
+    in_turns(gpu, warmup=0, repeats=2, restore=gpu.restore, flush_l2=True)
+    once = ["restore", "flush", "hold", "record", "NAME", "call", "record", "synchronize"]
+    turns = [[name if word == "NAME" else word for word in once] for name in ("first", "second")] * 2
+    assert gpu.log == sum(turns, [])
+
+
+def test_a_clock_that_drifts_drifts_for_all():
+    gpu = FakeGpu(script=[1e-3 * (1 + 0.01 * repeat) for repeat in range(40)])
+    gpu.elapsed = lambda start, stop: next(gpu.script)
+    made = in_turns(gpu, repeats=20)
+    assert made["second"].speedup_over(made["first"]) == pytest.approx(1, abs=0.02)
+    assert [made[name].n for name in made] == [20, 20] and made["first"].name == "first"
+
+
+def test_a_call_with_enough_repeats_waits_for_no_other():
+    gpu = FakeGpu(script=[1e-3, 5e-3])  # the second call takes five times as long
+    gpu.elapsed = lambda start, stop: _later(gpu, next(gpu.script))
+    made = in_turns(gpu, max_seconds=0.1, repeats=50, bytes_moved={"first": 4_000_000})
+    assert made["second"].n < 21 and made["second"].remarks
+    assert made["first"].n == 50 and made["first"].bandwidth_gb_s and made["second"].bandwidth_gb_s is None
+
+
+def _later(gpu, seconds):
+    gpu.now += seconds
+    return seconds
+
+
+def test_what_is_timed_by_turns_is_refused_as_by_itself():
+    with pytest.raises(GpukitError, match="benchmark times a function"):
+        timing.benchmark_in_turns({"none": 3}, clock=FakeGpu())
+
+
+# --- the L2 cache ----------------------------------------------------------------------------------------------------
+
+
+def test_the_l2_cache_is_emptied_by_reading_four_times_its_size():
+    ran = []
+
+    def kernel(source, name):
+        return lambda grid, block, arguments: ran.append((name, grid, block, arguments[0].nbytes, int(arguments[1])))
+
+    runtime = SimpleNamespace(getDeviceProperties=lambda number: {"l2CacheSize": 60 << 20})
+    cuda = SimpleNamespace(runtime=runtime, Device=lambda: SimpleNamespace(id=0))
+    gpu = SimpleNamespace(name="gpu", sms=132, xp=SimpleNamespace(zeros=np.zeros, RawKernel=kernel, cuda=cuda))
+    timing.l2_reader(gpu)()
+    assert ran == [("read_all", (8 * 132,), (256,), 240 << 20, (240 << 20) // timing.TILE_BYTES)]
+    assert timing.l2_reader(CpuMachine()) is None

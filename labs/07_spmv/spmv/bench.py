@@ -24,7 +24,6 @@ from gpukit.bench import counting, running
 from gpukit.devices import Device
 from gpukit.doctor import installed_version
 from gpukit.errors import GpukitError
-from gpukit.machine import counters
 from gpukit.registry import CPP, NUMBA, Plan
 
 from . import bench_summary, choosing, products
@@ -78,6 +77,12 @@ class Variant:
     def key(self) -> str:
         told = ", ".join(f"{name}={value}" for name, value in self.options.items())
         return f"{self.way}({told})" if told else self.way
+
+    def without_defaults(self) -> Variant:
+        """The same without options that have the value they have anyway."""
+        way = products.WAYS[self.way]
+        known = {**signature(way.launches).parameters, **signature(way.convert).parameters}
+        return Variant(self.way, {name: value for name, value in self.options.items() if value != known[name].default})
 
 
 # Every way as it comes, and those options that make another kernel of it.
@@ -197,11 +202,14 @@ class _Bench:
         self.say(f"{self.case.name}: to the device")
         csr = self.csr
         choice = self._choice()
-        chosen = Variant(choice["way"], choice["options"])
+        chosen = Variant(choice["way"], choice["options"]).without_defaults()
         listed = [*self.variants, *([chosen] if self._is_another(chosen) else [])]
         contenders = [
             self._kernel(variant, language, variant.key == chosen.key) for variant in listed for language in LANGUAGES
         ]
+        if self._is_another(chosen):  # all matrices' in one column
+            for one in contenders[-len(LANGUAGES) :]:
+                one.entry["column"] = f"{chosen.way}, as chosen"
         contenders += [self._library(name) for name in REFERENCES]
         if self.device.name == "gpu":
             self._time(contenders)
@@ -361,7 +369,7 @@ class _Bench:
         y = self._y()
         product = self._product(variant, language, self.csr, self.x, y)
         reports = counting.profile(Plan(answer=lambda: y, launches=product.launches), hazards=False)
-        counted = counters.together([report.counters for report in reports])
+        counted = counting.together(reports)
         contender.entry["counters"] = {name: counted[name] for name in COUNTERS}
         self._describe(contender.entry, variant, product)
         if wrong := self._off(y, whole=False):
@@ -434,6 +442,7 @@ def _entry(group: str, key: str, title: str) -> dict[str, Any]:
     return {
         "group": group,
         "key": key,
+        "column": key,
         "title": title,
         "status": RIGHT,
         "reason": "",

@@ -12,7 +12,7 @@ from gpukit import files
 from gpukit.cli import output
 from gpukit.errors import GpukitError
 
-RECORDINGS = "results/spmv_*.json"
+RECORDINGS = "results/*spmv*.json"
 
 
 @click.command(name="spmv", short_help="Sparse matrix times vector: every format and kernel on many matrices.")
@@ -91,7 +91,7 @@ def _measured(
     from . import bench as measuring
     from . import bench_cases
 
-    names = bench_cases.chosen(matrices)
+    names = bench_cases.chosen(matrices, machine)
     measuring.variants(ways)
     device = devices.device(machine)
     cases = bench_cases.make_all(names, machine, dtype, pointer, seed)

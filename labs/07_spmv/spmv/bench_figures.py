@@ -112,11 +112,11 @@ def _title(result: Result, rows: Sequence[Any]) -> str:
 def kernels(result: Result) -> Figure | None:
     """A table in colours, a row for each matrix and a column for each kernel in its faster language."""
     gpu = result["device"] == "gpu"
-    keys = list(dict.fromkeys(e["key"] for m in result["matrices"] for e in m["entries"] if e["group"] == "kernel"))
+    keys = bench_summary.columns(result["matrices"])
     values = np.full((len(result["matrices"]), len(keys)), np.nan)
     for row, matrix in enumerate(result["matrices"]):
         for column, key in enumerate(keys):
-            found = [e for e in matrix["entries"] if e["key"] == key and (e["timing"] if gpu else e["counters"])]
+            found = [e for e in bench_summary.of_column(matrix, key) if (e["timing"] if gpu else e["counters"])]
             if found:
                 values[row, column] = _value(found, matrix, gpu)
     if not np.isfinite(values).any():
@@ -142,7 +142,7 @@ def kernels(result: Result) -> Figure | None:
                 told = f"{100 * values[row, column]:.0f}" if gpu else f"{values[row, column]:.2f}"
                 colour = "white" if shades[row, column] > WHITE_FROM else style.INK
                 axis.text(column, row, told, ha="center", va="center", fontsize=9.5, color=colour)
-            if key == matrix["chosen"]:
+            if any(entry["chosen"] for entry in bench_summary.of_column(matrix, key)):
                 box = {"fill": False, "edgecolor": style.VERMILION, "linewidth": 2.5}
                 axis.add_patch(_cell(column, row, **box))
     axis.set_yticks(range(len(result["matrices"])), [_name(matrix) for matrix in result["matrices"]])

@@ -53,6 +53,17 @@ def chosen_of(matrix: Matrix) -> Entry | None:
     return min(found, key=lambda entry: (entry["timing"] is None, entry["language"] != CPP), default=None)
 
 
+def columns(matrices: Sequence[Matrix]) -> list[str]:
+    """The columns of a table of all kernels: the variants, and what was chosen with options of its own."""
+    entries = [entry for matrix in matrices for entry in matrix["entries"] if entry["group"] == KERNEL]
+    return list(dict.fromkeys(entry["column"] for entry in entries))
+
+
+def of_column(matrix: Matrix, column: str) -> list[Entry]:
+    """A matrix's kernels of a column, in each language."""
+    return [entry for entry in matrix["entries"] if entry["group"] == KERNEL and entry["column"] == column]
+
+
 def _key(entry: Entry | None) -> str | None:
     return entry["key"] if entry else None
 

@@ -123,21 +123,18 @@ def _ratio(value: float | None) -> Text:
     return Text("-") if value is None else Text(f"{value:.2f}", "" if value >= 1 else "yellow")
 
 
-def _grid(matrices: Sequence[Matrix], cell: Callable[[Matrix, str], Text], about: str) -> RenderableType:
+def _grid(matrices: Sequence[Matrix], cell: Callable[[list[Entry], Matrix], Text], about: str) -> RenderableType:
     """A row for each matrix, a column for each kernel."""
-    keys = list(dict.fromkeys(e["key"] for m in matrices for e in m["entries"] if e["group"] == bench_summary.KERNEL))
+    keys = bench_summary.columns(matrices)
     made = _columns("matrix", *(short(key).replace(*NARROW).replace("_", "\n", 1).replace(" ", "\n") for key in keys))
     for matrix in matrices:
-        cells = [cell(matrix, key) for key in keys]
-        chosen = [
-            Text(">", "bold") + text if key == matrix["chosen"] else text for key, text in zip(keys, cells, strict=True)
-        ]
-        made.add_row(matrix["name"], *chosen)
+        cells = []
+        for key in keys:
+            found = bench_summary.of_column(matrix, key)
+            mark = Text(">" if any(entry["chosen"] for entry in found) else "", "bold")
+            cells.append(mark + cell(found, matrix))
+        made.add_row(matrix["name"], *cells)
     return Group(Text(about, "bold"), made)
-
-
-def _of(matrix: Matrix, key: str) -> list[Entry]:
-    return [entry for entry in matrix["entries"] if entry["key"] == key]
 
 
 def _state(entries: Sequence[Entry]) -> Text:
@@ -146,18 +143,18 @@ def _state(entries: Sequence[Entry]) -> Text:
     return Text("WRONG", STATUS_STYLES["WRONG"]) if wrong else Text("-")
 
 
-def _share(matrix: Matrix, key: str) -> Text:
-    found = [entry["fraction_of_copy"] for entry in _of(matrix, key) if entry["timing"]]
-    return Text(_percent(max(found))) if found else _state(_of(matrix, key))
+def _share(entries: list[Entry], matrix: Matrix) -> Text:
+    found = [entry["fraction_of_copy"] for entry in entries if entry["timing"]]
+    return Text(_percent(max(found))) if found else _state(entries)
 
 
-def _counted(name: str, per_entry: bool) -> Callable[[Matrix, str], Text]:
+def _counted(name: str, per_entry: bool) -> Callable[[list[Entry], Matrix], Text]:
     """A counter of the kernel in Python, or in C++ where that one has none."""
 
-    def cell(matrix: Matrix, key: str) -> Text:
-        found = sorted((e for e in _of(matrix, key) if e["counters"]), key=lambda e: e["language"] != NUMBA)
+    def cell(entries: list[Entry], matrix: Matrix) -> Text:
+        found = sorted((entry for entry in entries if entry["counters"]), key=lambda entry: entry["language"] != NUMBA)
         if not found or any(entry["status"] == "WRONG" for entry in found):
-            return _state(_of(matrix, key))
+            return _state(entries)
         count = found[0]["counters"][name]
         value = count / max(matrix["nnz"], 1) if per_entry else count
         return Text(f"{value:.2f}" if isinstance(value, float) else f"{value:,}")
