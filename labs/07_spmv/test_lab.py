@@ -595,15 +595,15 @@ def is_offer(got):
 def clear_cases(lab):
     """(what is special, lengths) of matrices for which some offers are much dearer than others."""
     rng = lab.rng
-    skewed = np.where(np.arange(256) % 4 == 0, 100, 2)
+    skewed = np.where(np.arange(256) % 4 == 0, 101, 2)
     lonely = rng.integers(2, 5, 512)
-    lonely[rng.integers(512)] = 4000
+    lonely[rng.integers(512)] = 6000
     return (
         ("one entry in every row", np.ones(512, int)),
         ("1 or 2 entries in every row", rng.integers(1, 3, 512)),
         ("180 to 200 entries in every row", rng.integers(180, 201, 64)),
-        ("every fourth row has 100 entries, the others 2, in any order", rng.permutation(skewed)),
-        ("one row of 4,000 entries among rows of 2 to 4", lonely),
+        ("every fourth row has 101 entries, the others 2, in any order", rng.permutation(skewed)),
+        ("one row of 6,000 entries among rows of 2 to 4", lonely),
     )
 
 

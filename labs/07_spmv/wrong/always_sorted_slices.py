@@ -1,7 +1,7 @@
 """Sort everything: one giant row pads the 31 beside it.
 
 Fails:
-    test_7_9_choice: one row of 4,000 entries
+    test_7_9_choice: one row of 6,000 entries
 """
 
 

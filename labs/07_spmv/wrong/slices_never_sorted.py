@@ -1,7 +1,7 @@
 """Sliced ELL in the order of the matrix: each slice has its long row.
 
 Fails:
-    test_7_9_choice: every fourth row has 100 entries
+    test_7_9_choice: every fourth row has 101 entries
 """
 
 
