@@ -90,7 +90,7 @@ class Twin:
 
 # fmt: off
 TWINS = {twin.name: twin for twin in (
-    #    name                rows       columns    nnz         std        longest    family     span     neighbours (empty)
+    #    name                rows       columns    nnz         std        longest    family     span, neighbours, empty
     Twin("webbase-1M",       1_000_005, 1_000_005, 3_105_536,  25.3452,   4_700,     LOGNORMAL, 0.15246, 0.316),
     Twin("circuit5M",        5_558_326, 5_558_326, 59_524_291, 1356.6163, 1_290_501, GIANTS,    0.50252, 1.065),
     Twin("ASIC_680k",        682_862,   682_862,   3_871_773,  659.8074,  395_259,   GIANTS,    0.37466, 0.669),
