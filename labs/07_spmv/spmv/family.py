@@ -132,7 +132,7 @@ def register(way: str, against: str, **moves: Any) -> None:
         way,
         multiplied(way, CPP),
         file=str(products.SOURCE),
-        kernel=products.instance(way, np.float32, np.int32),
+        kernel=products.WAYS[way].instance,
         document=comment_above(products.SOURCE, way),
         against=f"cpp:{against}" if against else "",
         produces=PRODUCES,

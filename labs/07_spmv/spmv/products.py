@@ -30,6 +30,7 @@ WARP = 32
 LANES = (2, 4, 8, 16, 32)
 ITEMS = 7  # steps of a thread on the merge path: odd, so that lanes read different banks of shared memory
 BORDERS = 8  # bytes of shared memory that a block on the merge path has besides
+CSR_TYPES = np.float32, np.int32
 TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long long"}
 
 
@@ -37,15 +38,22 @@ TYPES = {"float32": "float", "float64": "double", "int32": "int", "int64": "long
 class Way:
     """One way to multiply.
 
-    name: the kernel's. title: a few words for tables and figures.
+    name: the kernel's. title: a few words for tables and figures. template: its arguments in C++ for float32, an int32
+    row pointer and a usual block, an instance to show.
     convert: (csr, **options) -> the format, with its `nbytes`. launches: (format, x, y, alpha, beta, *, language,
     block, device, **options) -> what is launched. The options of both are their keyword arguments with a default.
     """
 
     name: str
     title: str
+    template: tuple[Any, ...]
     convert: Callable[..., Any]
     launches: Callable[..., tuple[Launch, ...]]
+
+    @property
+    def instance(self) -> str:
+        """The C++ kernel's name with these arguments."""
+        return instance(self.name, *self.template)
 
     @property
     def options(self) -> tuple[str, ...]:
@@ -289,12 +297,12 @@ def _to_hybrid(csr: Csr, *, steps: int = 32, sigma: int = 1) -> Hybrid:
 WAYS: dict[str, Way] = {
     way.name: way
     for way in (
-        Way("csr_thread", "CSR, one thread per row", _as_it_is, _csr_rows("csr_thread", 1)),
-        Way("csr_warp", "CSR, one warp per row", _as_it_is, _csr_rows("csr_warp", WARP)),
-        Way("csr_subwarp", "CSR, a few lanes per row", _as_it_is, _csr_subwarp),
-        Way("ell", "ELL, one thread per row", _to_ell, _ell),
-        Way("sliced_ell", "sliced ELL, one thread per row", _to_sliced_ell, _sliced_ell),
-        Way("hybrid", "hybrid, 1 to 32 lanes per row", _to_hybrid, _hybrid),
-        Way("merge_path", "CSR, merge path", _as_it_is, _merge_path),
+        Way("csr_thread", "CSR, one thread per row", CSR_TYPES, _as_it_is, _csr_rows("csr_thread", 1)),
+        Way("csr_warp", "CSR, one warp per row", CSR_TYPES, _as_it_is, _csr_rows("csr_warp", WARP)),
+        Way("csr_subwarp", "CSR, a few lanes per row", (*CSR_TYPES, 8), _as_it_is, _csr_subwarp),
+        Way("ell", "ELL, one thread per row", (np.float32,), _to_ell, _ell),
+        Way("sliced_ell", "sliced ELL, one thread per row", (np.float32,), _to_sliced_ell, _sliced_ell),
+        Way("hybrid", "hybrid, 1 to 32 lanes per row", (np.float32, BLOCK), _to_hybrid, _hybrid),
+        Way("merge_path", "CSR, merge path", CSR_TYPES, _as_it_is, _merge_path),
     )
 }
