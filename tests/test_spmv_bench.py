@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import io
 import itertools
 import json
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -479,3 +481,74 @@ def test_a_recording_cannot_be_changed_nor_made_up(monkeypatch):
 def test_a_file_that_cannot_be_written_is_refused_first(tmp_path):
     done = run("--matrix", "road", "--out", str(tmp_path / "none" / "x.json"))
     assert "there is no folder" in str(done.exception)
+
+
+# --- the probe of the counters ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def probe():
+    """data/probes/spmv.py with one small matrix."""
+    path = Path(__file__).parents[1] / "data" / "probes" / "spmv.py"
+    spec = importlib.util.spec_from_file_location("spmv_probe", path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.MATRICES = {"half_empty": 200}
+    module.problems = lambda names=None, of=module.problems: of(["half_empty"])
+    return module
+
+
+@pytest.fixture(scope="module")
+def here(probe):
+    return list(probe.counted())
+
+
+def test_the_probe_launches_every_variant_between_start_and_stop(probe, here):
+    log = []
+    done = probe.run(CpuMachine(), lambda: log.append("start"), lambda: log.append("stop"))
+    assert done["wrong"] == {} and log == ["start", "stop"] * (2 * len(bench.VARIANTS))
+    assert done["launched"] == [launch for launch, _, _ in here]
+    assert "half_empty/merge_path/numba/2" in done["launched"]
+
+
+def test_the_probe_says_of_every_counter_whether_it_is_equal(probe, here, capsys):
+    there = {launch: {name: int(value) for name, value in counters.items()} for launch, _, counters in here}
+    readings = {"machine": {"gpu": "a GPU"}, "wrong": {}, "launches": there}
+    made = probe.made_of(readings, iter(here))
+    assert made["summary"]["equal"] == made["summary"]["counters"] > 100
+    assert made["summary"]["launches_that_agree"] == made["summary"]["launches"] == len(here)
+    launch = "half_empty/csr_warp/numba"
+    there[launch]["global_load_sectors"] += 1
+    del there["half_empty/ell/numba"]
+    made = probe.made_of(readings, iter(here))
+    pair = made["launches"][launch]["counters"]["global_load_sectors"]
+    assert pair == {"gpu": pair["cpu"] + 1, "cpu": pair["cpu"], "equal": False}
+    assert made["summary"]["counters"] - made["summary"]["equal"] == 1
+    assert made["summary"]["launches_that_agree"] == len(here) - 2
+    told = capsys.readouterr().out
+    assert "half_empty/ell/numba: not read on the GPU" in told and launch in told
+    assert made["launches"][launch]["gpu_instructions"]["thread_per_warp"] > 1
+
+
+def test_the_probe_reads_what_ncu_wrote(probe, tmp_path, monkeypatch):
+    """--record, with an ncu that counts one sector for the first launch, two for the second, and so on."""
+    names = ["half_empty/csr_thread/numba", "half_empty/csr_warp/numba"]
+
+    def ran(words, **options):
+        if words[-1] == "--version":
+            return types.SimpleNamespace(stdout="NVIDIA\nVersion 2026.1 (build)\n", returncode=0)
+        table = Path(words[words.index("--log-file") + 1])
+        metric = probe.metrics.METRICS["global_load_sectors"]
+        lines = ['"ID","Kernel Name","Metric Name","Metric Unit","Metric Value"']
+        lines += [f'"{k}","kernel","{metric}","sector","{k + 1}"' for k in range(len(names))]
+        table.write_text("\n".join(lines))
+        Path(words[-1]).write_text(json.dumps({"launched": names, "wrong": {}}))
+        return types.SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(probe.ncu, "find", lambda: "/opt/ncu")
+    monkeypatch.setattr(probe.subprocess, "run", ran)
+    monkeypatch.setattr(probe.devices, "device", lambda name: CpuMachine())
+    probe.record(tmp_path)
+    made = json.loads((tmp_path / "counters.json").read_text())
+    assert made["machine"]["ncu"] == "2026.1" and made["wrong"] == {}
+    assert made["launches"] == {names[0]: {"global_load_sectors": 1}, names[1]: {"global_load_sectors": 2}}

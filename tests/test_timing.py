@@ -668,7 +668,7 @@ def test_calls_are_timed_by_turns_each_with_its_own_restore_and_flush():
     in_turns(gpu, warmup=0, repeats=2, restore=gpu.restore, flush_l2=True)
     once = ["restore", "flush", "hold", "record", "NAME", "call", "record", "synchronize"]
     turns = [[name if word == "NAME" else word for word in once] for name in ("first", "second")] * 2
-    assert gpu.log == sum(turns, [])
+    assert gpu.log == list(itertools.chain(*turns))
 
 
 def test_a_clock_that_drifts_drifts_for_all():
@@ -680,16 +680,18 @@ def test_a_clock_that_drifts_drifts_for_all():
 
 
 def test_a_call_with_enough_repeats_waits_for_no_other():
-    gpu = FakeGpu(script=[1e-3, 5e-3])  # the second call takes five times as long
-    gpu.elapsed = lambda start, stop: _later(gpu, next(gpu.script))
+    gpu = FakeGpu()
+
+    def elapsed(start, stop):
+        seconds = 5e-3 if gpu.log[-4] == "second" else 1e-3
+        gpu.now += seconds
+        return seconds
+
+    gpu.elapsed = elapsed
     made = in_turns(gpu, max_seconds=0.1, repeats=50, bytes_moved={"first": 4_000_000})
-    assert made["second"].n < 21 and made["second"].remarks
-    assert made["first"].n == 50 and made["first"].bandwidth_gb_s and made["second"].bandwidth_gb_s is None
-
-
-def _later(gpu, seconds):
-    gpu.now += seconds
-    return seconds
+    assert made["second"].n < 21 and set(made["second"].seconds) == {5e-3} and made["second"].remarks
+    assert made["first"].n == 50 and set(made["first"].seconds) == {1e-3}
+    assert made["first"].bandwidth_gb_s == pytest.approx(4) and made["second"].bandwidth_gb_s is None
 
 
 def test_what_is_timed_by_turns_is_refused_as_by_itself():

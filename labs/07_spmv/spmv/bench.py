@@ -38,7 +38,7 @@ RIGHT, WRONG, NOT_RUN = running.RIGHT, running.WRONG, running.NOT_RUN
 LANGUAGES = (CPP, NUMBA)
 LARGE = 200_000_000  # bytes: below it a bandwidth may be a cache's
 SECONDS_EACH = 0.3  # for the repeats of each contender on a matrix
-HOST_REPEATS = 3
+HOST_REPEATS = 2
 MOST_SLOTS = 4_000_000  # of a padded format on the CPU machine: two seconds
 LIBRARIES = ("nvmath-python", "nvidia-cusparse", "nvidia-cusparse-cu12", "torch")
 # What is counted on the CPU machine, in the order of its tables.
@@ -196,6 +196,7 @@ class _Bench:
     flush: Callable[[], None] | None
     copy_gb_s: float | None
     say: Callable[[str], None]
+    conversions: dict[str, float] = field(default_factory=dict)
 
     def measured(self) -> dict[str, Any]:
         """The matrix's part of the result."""
@@ -358,11 +359,17 @@ class _Bench:
         if wrong:
             entry.update(status=WRONG, reason=wrong)
             return
-        convert = products.WAYS[variant.way].convert
         if product.form is not self.csr:
-            options = {name: value for name, value in variant.options.items() if name in signature(convert).parameters}
-            entry["conversion_s"] = self._seconds(lambda: convert(self.csr, **options))
+            entry["conversion_s"] = self._conversion(variant)
         contender.run, contender.answer, contender.keeps = lambda: product.run(self.device), lambda: y, product
+
+    def _conversion(self, variant: Variant) -> float:
+        """Seconds of a variant's conversion on the device, which is the same for each language."""
+        if variant.key not in self.conversions:
+            convert = products.WAYS[variant.way].convert
+            options = {name: value for name, value in variant.options.items() if name in signature(convert).parameters}
+            self.conversions[variant.key] = self._seconds(lambda: convert(self.csr, **options))
+        return self.conversions[variant.key]
 
     def _count(self, contender: _Contender, variant: Variant, language: str) -> None:
         """One product on the CPU machine: its counters, and whether it is right."""
