@@ -127,7 +127,7 @@ def test_the_front_ends_know_nothing_of_each_other(room, other):
 # What a lab's package (labs/NN_TOPIC/TOPIC) may use of gpukit: what `import gpukit` shows, and these rooms.
 FOR_LABS = (
     *("bench", "clocks", "cuda", "devices", "errors", "files", "gpus", "inputs", "launching", "plots", "progress"),
-    *("provenance", "raw", "registry", "report", "resources", "roofline", "timing", "warp", "cli.output"),
+    *("plugins", "provenance", "raw", "registry", "report", "resources", "roofline", "timing", "warp", "cli.output"),
 )
 LAB_PACKAGES = [lab / topic for topic, lab in plugins.packages(ROOT / "labs").items()]
 LAB_MODULES = sorted(path for package in LAB_PACKAGES for path in package.rglob("*.py"))

@@ -33,13 +33,17 @@ def why_not(rung: Rung, device: Device) -> Why:
         packages = " ".join(_PACKAGES.get(module, module) for module in absent)
         named = ", ".join(absent)
         return Why(f"needs {named}: python -m pip install {packages}", f"needs {named}")
-    if rung.language == CPP and device.name == "cpu":
-        from gpukit.compilers import toolkit
+    reason = no_compiler(rung.language, device)
+    return Why(reason, "needs NVRTC") if reason else Why()
 
-        reason = toolkit.why_no_nvrtc()
-        if reason:
-            return Why(reason, "needs NVRTC")
-    return Why()
+
+def no_compiler(language: str, device: Device) -> str:
+    """Why a kernel in a language cannot be compiled for a device here; "" if it can."""
+    if language != CPP or device.name != "cpu":
+        return ""
+    from gpukit.compilers import toolkit
+
+    return toolkit.why_no_nvrtc()
 
 
 def is_gpu_library(rung: Rung) -> bool:

@@ -182,24 +182,7 @@ def _measured(family: Family, machine: str, **given: Any) -> dict[str, Any]:
 
     device = devices.device(machine)
     with step_progress(f"bench {family.name}") as say:
-        return measuring.measure(family, device, command=typed(), say=say, **given)
-
-
-def typed() -> str:
-    """The command as it was typed, for the record."""
-    import shlex
-
-    context = click.get_current_context()
-    words = context.command_path.split()
-    for option in context.command.params:
-        value = context.params.get(option.name or "")
-        if value is None or value == option.default or value == () or value is False:
-            continue
-        for one in value if isinstance(value, tuple) else (value,):
-            # Where a file was written says nothing to a reader of the record, its name does.
-            word = Path(one).name if isinstance(option.type, click.Path) else str(one)
-            words += [option.opts[0]] if one is True else [option.opts[0], word]
-    return shlex.join(words)
+        return measuring.measure(family, device, command=output.typed(), say=say, **given)
 
 
 # --- gpukit list -----------------------------------------------------------------------------------------------------

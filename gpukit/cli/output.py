@@ -1,4 +1,4 @@
-"""Where the command line prints and how it writes files."""
+"""Where the command line prints, how it writes files, and what was typed."""
 
 from __future__ import annotations
 
@@ -75,3 +75,20 @@ def make_folder(folder: Path) -> None:
         raise GpukitError(f"cannot write into {folder}: it is a file; name a folder.") from None
     except OSError as error:
         raise GpukitError(f"cannot make the folder {folder}: {error.strerror}.") from None
+
+
+def typed() -> str:
+    """The command as it was typed, for the record."""
+    import shlex
+
+    context = click.get_current_context()
+    words = context.command_path.split()
+    for option in context.command.params:
+        value = context.params.get(option.name or "")
+        if value is None or value == option.default or value == () or value is False:
+            continue
+        for one in value if isinstance(value, tuple) else (value,):
+            # Where a file was written says nothing to a reader of the record, its name does.
+            word = Path(one).name if isinstance(option.type, click.Path) else str(one)
+            words += [option.opts[0]] if one is True else [option.opts[0], word]
+    return shlex.join(words)

@@ -22,7 +22,6 @@ import numpy as np
 from gpukit import provenance, timing
 from gpukit.bench import counting, running
 from gpukit.devices import Device
-from gpukit.doctor import installed_version
 from gpukit.errors import GpukitError
 from gpukit.registry import CPP, NUMBA, Plan
 
@@ -40,7 +39,6 @@ LARGE = 200_000_000  # bytes: below it a bandwidth may be a cache's
 SECONDS_EACH = 0.3  # for the repeats of each contender on a matrix
 HOST_REPEATS = 2
 MOST_SLOTS = 4_000_000  # of a padded format on the CPU machine: two seconds
-LIBRARIES = ("nvmath-python", "nvidia-cusparse", "nvidia-cusparse-cu12", "torch")
 # What is counted on the CPU machine, in the order of its tables.
 COUNTERS = (
     "global_load_requests",
@@ -134,8 +132,7 @@ def measure(
     """
     chosen = variants(ways)
     gpu = device.name == "gpu"
-    versions = {name: version for name in LIBRARIES if (version := installed_version(name)) is not None}
-    machine = provenance.provenance(command or "gpukit bench spmv", device) | versions
+    machine = provenance.provenance(command or "gpukit bench spmv", device)
     ceilings: dict[str, float | None] = {"copy": None, "read": None}
     if gpu:
         say("the bandwidth of a copy and of a read", 0, count)
@@ -327,12 +324,8 @@ class _Bench:
 
     def _why_not(self, variant: Variant, language: str) -> str:
         """Why a variant is not run on this matrix: no compiler, no memory, no patience."""
-        if language == CPP and self.device.name == "cpu":
-            from gpukit.compilers import toolkit
-
-            if reason := toolkit.why_no_nvrtc():
-                return reason
-        return too_much(variant, self.csr.lengths, self.device.name == "gpu")
+        reason = running.no_compiler(language, self.device)
+        return reason or too_much(variant, self.csr.lengths, self.device.name == "gpu")
 
     def _product(self, variant: Variant, language: str, csr: Csr, x: Array, y: Array) -> products.Product:
         where: dict[str, Any] = {"language": language, "device": self.device, "block": self.block}

@@ -85,7 +85,6 @@ def _measured(
 ) -> dict[str, Any]:
     """Measured here and now. What is there after each matrix is in the file already."""
     from gpukit import devices
-    from gpukit.cli.families import typed
     from gpukit.progress import step_progress
 
     from . import bench as measuring
@@ -102,7 +101,7 @@ def _measured(
             ways=ways,
             dtype=dtype,
             pointer=pointer,
-            command=typed(),
+            command=output.typed(),
             say=say,
             keep=lambda result: _write(out, result) if out is not None else None,
         )
