@@ -20,6 +20,9 @@ Source: formats.py, hybrid.py and kernels.py name theirs.
 # checks                     whether an answer is right: three gates
 # references, cusparse       what others make of it: SciPy, CuPy, cuSPARSE, PyTorch
 # bench and bench_*          `gpukit bench spmv`: its matrices, measurements, summary, tables, figures and command
+# profiling                  `gpukit spmv`: what every way does with one matrix, as plain data;
+# cli, terminal, figures     the command; what it prints; what it draws
 
 FAMILY = "family:FAMILY"
+COMMANDS = {"spmv": "cli:spmv"}
 BENCH = "bench_command:bench"

@@ -1,0 +1,234 @@
+"""Figures of one matrix and of what every kernel does with it, drawn with gpukit's own style."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import LinearSegmentedColormap, LogNorm
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullLocator
+
+from gpukit.plots import style
+from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE, SKY, TEXT, VERMILION
+from gpukit.registry import CPP
+
+from .formats import Csr
+from .profiling import LANES, Counted, Profile, sectors
+
+CELLS = 256  # of the picture of a pattern, along its longer side
+FEW_LENGTHS = 48  # are shown one by one, more in bins
+HEIGHT = 5.06  # inches: 16 by 9
+DARK = "#001B33"
+
+
+def draw(found: Profile, csr: Csr, folder: Path) -> list[Path]:
+    """Write the figures that there is something to see in; their paths.
+
+    rows.png (row lengths), pattern.png (where the entries are), padding.png (slots per entry of ELL and sliced ELL),
+    lanes.png (active lanes and sectors per entry of each way, where the CPU machine counted).
+    """
+    figures: list[tuple[str, Callable[[], Figure]]] = []
+    if csr.nnz:
+        figures += [("rows", lambda: row_lengths(found, csr)), ("pattern", lambda: pattern(found, csr))]
+        figures += [("padding", lambda: padding(found))]
+    if any(one.counters for one in found.counted):
+        figures += [("lanes", lambda: lanes(found))]
+    made = []
+    for name, figure in figures:
+        made.append(folder / f"{name}.png")
+        style.save(figure(), made[-1])
+    return made
+
+
+# --- row lengths -----------------------------------------------------------------------------------------------------
+
+
+def row_lengths(found: Profile, csr: Csr) -> Figure:
+    """How many rows have so many entries, and all rows from the longest to the shortest; both axes are logarithmic."""
+    stats = found.statistics
+    lengths = np.asarray(csr.lengths)
+    empty = f"{stats.empty:,} rows are empty and not in the figure." if stats.empty else ""
+    sheet, (counts, ordered) = style.figure(_rows_title(found), 2, HEIGHT, caption=empty)
+    filled = lengths[lengths > 0]
+    edges, places, shares = _bins(filled)
+    if edges is None:
+        counts.bar(places, shares, width=0.8, color=BLUE)
+    else:
+        counts.bar(edges[:-1], shares, width=np.diff(edges) * 0.94, align="edge", color=BLUE)
+        counts.set_xscale("log")
+    counts.set_yscale("log")
+    counts.set_ylim(0.5, max(shares) * 2)
+    style.label(counts, "entries of a row", "rows")
+    longest_first = np.sort(filled)[::-1]
+    rank = np.arange(1, filled.size + 1)
+    ordered.plot(rank, longest_first, color=BLUE, linewidth=2.5, drawstyle="steps-post")
+    ordered.axhline(stats.mean, color=VERMILION, linestyle="--", linewidth=1.5)
+    ordered.annotate(
+        f"mean {style.number(stats.mean)}",
+        (1, stats.mean),
+        xytext=(4, 4),
+        textcoords="offset points",
+        fontsize=TEXT,
+        color=INK,
+    )
+    ordered.set_xscale("log")
+    ordered.set_yscale("log")
+    ordered.set_ylim(min(0.8, stats.mean * 0.8), max(longest_first[0] * 1.6, 2))
+    style.label(ordered, "rows, longest first", "entries")
+    for axis in (counts, ordered):
+        _plain_numbers(axis, x=axis is ordered or edges is not None)
+        axis.grid(axis="y", color=PALE)
+        axis.set_axisbelow(True)
+    return sheet
+
+
+def _rows_title(found: Profile) -> str:
+    stats = found.statistics
+    if stats.shortest == stats.longest:
+        return f"{found.label}: every row has {stats.longest:,} entries"
+    median = "1 entry" if stats.median == 1 else f"{style.number(stats.median)} entries"
+    return f"{found.label}: half of the rows have {median} or fewer, the longest {stats.longest:,} (CV {stats.cv:.2f})"
+
+
+def _bins(lengths: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
+    """(edges of bins, or None for one bar a length; the lengths of bars; rows in each)."""
+    longest, shortest = int(lengths.max()), int(lengths.min())
+    if longest - shortest < FEW_LENGTHS:
+        places = np.arange(shortest, longest + 1)
+        return None, places, np.bincount(lengths - shortest, minlength=places.size)
+    edges = np.unique(np.geomspace(shortest, longest + 1, 25).astype(np.int64))
+    edges[-1] = longest + 1
+    return edges, edges[:-1], np.histogram(lengths, edges)[0]
+
+
+def _plain_numbers(axis: Axes, x: bool = True) -> None:
+    """Powers of ten as numbers that a class reads at a glance."""
+    for side in (axis.xaxis, axis.yaxis) if x else (axis.yaxis,):
+        side.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
+        side.set_minor_locator(NullLocator())
+
+
+def _count(value: float) -> str:
+    for size, unit in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if value >= size:
+            return f"{value / size:g}{unit}"
+    return f"{value:g}"
+
+
+# --- the pattern -----------------------------------------------------------------------------------------------------
+
+
+def pattern(found: Profile, csr: Csr) -> Figure:
+    """Where the entries are: each cell stands for a part of the matrix and is the darker, the more entries it holds."""
+    side = max(csr.shape)
+    rows, columns = (max(1, min(size, round(CELLS * size / side), CELLS)) for size in csr.shape)
+    rows, columns = max(rows, min(csr.rows, 16)), max(columns, min(csr.columns, 16))
+    row_of = np.repeat(np.arange(csr.rows, dtype=np.int64) * rows // csr.rows, csr.lengths)
+    cell = row_of * columns + csr.indices.astype(np.int64) * columns // csr.columns
+    cells = np.bincount(cell, minlength=rows * columns).reshape(rows, columns)
+    filled = int(np.count_nonzero(cells))
+    title = f"{found.label}: entries in {filled / cells.size:.0%} of {rows} x {columns} parts of the matrix"
+    sheet, (axis,) = style.figure(title, height=6.2)
+    shown = np.ma.masked_equal(cells, 0)
+    most = int(cells.max())
+    image = axis.imshow(
+        shown,
+        cmap=LinearSegmentedColormap.from_list("entries", [SKY, BLUE, DARK]),
+        norm=LogNorm(1, max(most, 2)),
+        extent=(0, csr.columns, csr.rows, 0),
+        aspect="equal" if max(csr.shape) < 8 * min(csr.shape) else "auto",
+        interpolation="nearest",
+    )
+    axis.spines[["top", "right"]].set_visible(True)
+    axis.spines[:].set_color(GREY)
+    for line in (axis.xaxis, axis.yaxis):
+        line.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
+    style.label(axis, "column", "row")
+    bar = sheet.colorbar(image, ax=axis, shrink=0.8)
+    bar.set_label("entries in a part", fontsize=TEXT, color=INK)
+    bar.ax.tick_params(labelsize=TEXT, colors=INK)
+    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
+    bar.ax.yaxis.set_minor_locator(NullLocator())
+    return sheet
+
+
+# --- padding ---------------------------------------------------------------------------------------------------------
+
+
+def padding(found: Profile) -> Figure:
+    """Slots for each entry of ELL and of sliced ELL, by the number of rows that are sorted together."""
+    fills = found.padding
+    names = [name if name == "ELL" else _sliced_name(name) for name in fills]
+    values = list(fills.values())
+    sheet, (axis,) = style.figure(
+        _padding_title(found),
+        height=HEIGHT,
+        caption="1 is no padding: every slot holds an entry. Sliced ELL with slices of 32 rows.",
+    )
+    colours = [AMBER if name == "ELL" else BLUE for name in fills]
+    if max(values) > 20 * min(values):
+        axis.barh(range(len(names)), [value - 0.9 for value in values], left=0.9, color=colours, height=0.62)
+        axis.set_xscale("log")
+        axis.set_xlim(0.9, max(values) * 6)
+        axis.set_yticks(range(len(names)), names)
+        axis.invert_yaxis()
+        for place, value in enumerate(values):
+            axis.text(value, place, f"  {_fill(value)}", va="center", fontsize=TEXT, color=INK)
+        _plain_numbers(axis, x=True)
+        axis.set_yticks(range(len(names)), names)
+        style.label(axis, "slots for each entry")
+        return sheet
+    style.bars(axis, names, values, colours, "slots for each entry", "{:.2f}")
+    return sheet
+
+
+def _fill(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.2f}"
+
+
+def _sliced_name(sigma: str) -> str:
+    words = {"1": "unsorted", "all": "all sorted"}
+    return f"sliced, {words.get(sigma) or f'{int(sigma):,} sorted'}"
+
+
+def _padding_title(found: Profile) -> str:
+    fills = found.padding
+    if fills["ELL"] < 1.1:
+        return f"{found.label}: rows are alike, and even ELL pads only {fills['ELL'] - 1:.0%}"
+    return (
+        f"{found.label}: ELL has {_fill(fills['ELL'])} slots for each entry, sliced ELL {_fill(fills['1'])}, and "
+        f"{_fill(fills['all'])} where all rows are sorted"
+    )
+
+
+# --- lanes -----------------------------------------------------------------------------------------------------------
+
+
+def lanes(found: Profile) -> Figure:
+    """How many lanes of a warp work in each way, and what it moves for each entry, as the CPU machine counted."""
+    shown = [one for one in found.counted if one.counters]
+    names = [_name(one) for one in shown]
+    active = [one.counters["active_lanes_per_instruction"] for one in shown]
+    entries = found.sample.entries if found.sample else found.statistics.nnz
+    moved = [sectors(one.counters) / max(entries, 1) for one in shown]
+    best, worst = int(np.argmax(active)), int(np.argmin(active))
+    title = (
+        f"{found.label}: {names[worst]} keeps {active[worst]:.1f} of {LANES} lanes at work, {names[best]} "
+        f"{active[best]:.1f}"
+    )
+    where = f"Counted on {found.sample.rows:,} of {found.statistics.rows:,} rows. " if found.sample else ""
+    height = max(HEIGHT, 1.8 + 0.36 * len(names))
+    sheet, (left, right) = style.figure(title, 2, height, caption=f"{where}CPU machine, {found.dtype}.")
+    colours = [BLUE if one.way == found.choice.way else GREY for one in shown]
+    style.bars(left, names, active, colours, f"active lanes of {LANES}", "{:.1f}")
+    left.set_xlim(0, LANES * 1.25)  # a bar that is full is as long in every figure
+    style.bars(right, names, moved, colours, "sectors moved for each entry", "{:.2f}")
+    right.set_yticks([])
+    return sheet
+
+
+def _name(one: Counted) -> str:
+    return f"{one.way} (C++)" if one.language == CPP else one.way
