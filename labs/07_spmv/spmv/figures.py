@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, LogNorm
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 
 from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE, SKY, TEXT, VERMILION
@@ -18,8 +18,8 @@ from gpukit.registry import CPP
 from .formats import Csr
 from .profiling import LANES, Counted, Profile, sectors
 
-CELLS = 256  # of the picture of a pattern, along its longer side
-FEW_LENGTHS = 48  # are shown one by one, more in bins
+CELLS, VERY_LONG = 256, 8  # of the picture of a pattern along its longer side; sides that differ more get as many
+BINS, DECADE = 25, 10  # lengths that span less than a decade stand on a linear axis
 HEIGHT = 5.06  # inches: 16 by 9
 DARK = "#001B33"
 
@@ -50,17 +50,23 @@ def row_lengths(found: Profile, csr: Csr) -> Figure:
     """How many rows have so many entries, and all rows from the longest to the shortest; both axes are logarithmic."""
     stats = found.statistics
     lengths = np.asarray(csr.lengths)
-    empty = f"{stats.empty:,} rows are empty and not in the figure." if stats.empty else ""
-    sheet, (counts, ordered) = style.figure(_rows_title(found), 2, HEIGHT, caption=empty)
+    about = f"{stats.rows:,} rows, CV {style.number(stats.cv)}."
+    if stats.empty:
+        about += f" {stats.empty:,} of them {'is' if stats.empty == 1 else 'are'} empty, and not in the figure."
+    sheet, (counts, ordered) = style.figure(_rows_title(found), 2, HEIGHT, caption=about)
     filled = lengths[lengths > 0]
-    edges, places, shares = _bins(filled)
-    if edges is None:
-        counts.bar(places, shares, width=0.8, color=BLUE)
-    else:
-        counts.bar(edges[:-1], shares, width=np.diff(edges) * 0.94, align="edge", color=BLUE)
+    wide = filled.max() >= DECADE * filled.min()
+    edges = _edges(int(filled.min()), int(filled.max()), wide)
+    rows = np.histogram(filled, edges - 0.5)[0]
+    # Each bar covers its lengths; one that stands for a single length is centred on it.
+    left = edges[:-1] if wide else edges[:-1] - 0.5
+    counts.bar(left, rows, width=np.diff(edges) * (0.94 if wide else 0.84), align="edge", color=BLUE)
+    if wide:
         counts.set_xscale("log")
+    else:
+        counts.xaxis.set_major_locator(MaxNLocator(6, integer=True))
     counts.set_yscale("log")
-    counts.set_ylim(0.5, max(shares) * 2)
+    counts.set_ylim(0.5, rows.max() * 2)
     style.label(counts, "entries of a row", "rows")
     longest_first = np.sort(filled)[::-1]
     rank = np.arange(1, filled.size + 1)
@@ -79,7 +85,7 @@ def row_lengths(found: Profile, csr: Csr) -> Figure:
     ordered.set_ylim(min(0.8, stats.mean * 0.8), max(longest_first[0] * 1.6, 2))
     style.label(ordered, "rows, longest first", "entries")
     for axis in (counts, ordered):
-        _plain_numbers(axis, x=axis is ordered or edges is not None)
+        _plain_numbers(axis, x=axis is ordered or wide)
         axis.grid(axis="y", color=PALE)
         axis.set_axisbelow(True)
     return sheet
@@ -90,18 +96,14 @@ def _rows_title(found: Profile) -> str:
     if stats.shortest == stats.longest:
         return f"{found.label}: every row has {stats.longest:,} entries"
     median = "1 entry" if stats.median == 1 else f"{style.number(stats.median)} entries"
-    return f"{found.label}: half of the rows have {median} or fewer, the longest {stats.longest:,} (CV {stats.cv:.2f})"
+    return f"{found.label}: half of the rows have {median} or fewer, the longest {stats.longest:,}"
 
 
-def _bins(lengths: np.ndarray) -> tuple[np.ndarray | None, np.ndarray, np.ndarray]:
-    """(edges of bins, or None for one bar a length; the lengths of bars; rows in each)."""
-    longest, shortest = int(lengths.max()), int(lengths.min())
-    if longest - shortest < FEW_LENGTHS:
-        places = np.arange(shortest, longest + 1)
-        return None, places, np.bincount(lengths - shortest, minlength=places.size)
-    edges = np.unique(np.geomspace(shortest, longest + 1, 25).astype(np.int64))
-    edges[-1] = longest + 1
-    return edges, edges[:-1], np.histogram(lengths, edges)[0]
+def _edges(shortest: int, longest: int, wide: bool) -> np.ndarray:
+    """Where bins of row lengths begin, and the length after the last: whole numbers, each length in one bin."""
+    spaced = np.geomspace if wide else np.linspace
+    bins = BINS if wide else min(BINS, longest - shortest + 1)
+    return np.unique(np.round(spaced(shortest, longest + 1, bins + 1)).astype(np.int64))
 
 
 def _plain_numbers(axis: Axes, x: bool = True) -> None:
@@ -123,9 +125,8 @@ def _count(value: float) -> str:
 
 def pattern(found: Profile, csr: Csr) -> Figure:
     """Where the entries are: each cell stands for a part of the matrix and is the darker, the more entries it holds."""
-    side = max(csr.shape)
-    rows, columns = (max(1, min(size, round(CELLS * size / side), CELLS)) for size in csr.shape)
-    rows, columns = max(rows, min(csr.rows, 16)), max(columns, min(csr.columns, 16))
+    alike = max(csr.shape) < VERY_LONG * min(csr.shape)
+    rows, columns = (min(size, max(1, round(CELLS * size / max(csr.shape))) if alike else CELLS) for size in csr.shape)
     row_of = np.repeat(np.arange(csr.rows, dtype=np.int64) * rows // csr.rows, csr.lengths)
     cell = row_of * columns + csr.indices.astype(np.int64) * columns // csr.columns
     cells = np.bincount(cell, minlength=rows * columns).reshape(rows, columns)
@@ -133,13 +134,13 @@ def pattern(found: Profile, csr: Csr) -> Figure:
     title = f"{found.label}: entries in {filled / cells.size:.0%} of {rows} x {columns} parts of the matrix"
     sheet, (axis,) = style.figure(title, height=6.2)
     shown = np.ma.masked_equal(cells, 0)
-    most = int(cells.max())
+    least, most = np.percentile(cells[cells > 0], 2), int(cells.max())
     image = axis.imshow(
         shown,
         cmap=LinearSegmentedColormap.from_list("entries", [SKY, BLUE, DARK]),
-        norm=LogNorm(1, max(most, 2)),
+        norm=LogNorm(least, max(most, 2 * least), clip=True),
         extent=(0, csr.columns, csr.rows, 0),
-        aspect="equal" if max(csr.shape) < 8 * min(csr.shape) else "auto",
+        aspect="equal" if alike else "auto",
         interpolation="nearest",
     )
     axis.spines[["top", "right"]].set_visible(True)
@@ -150,7 +151,8 @@ def pattern(found: Profile, csr: Csr) -> Figure:
     bar = sheet.colorbar(image, ax=axis, shrink=0.8)
     bar.set_label("entries in a part", fontsize=TEXT, color=INK)
     bar.ax.tick_params(labelsize=TEXT, colors=INK)
-    bar.ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: _count(value)))
+    ticks = np.unique(np.round(np.geomspace(least, most, 4)))
+    bar.set_ticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
     bar.ax.yaxis.set_minor_locator(NullLocator())
     return sheet
 

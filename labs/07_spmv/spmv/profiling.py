@@ -36,7 +36,7 @@ SECTOR_BYTES, LANES = 32, 32
 # takes by itself, since all other warps have ended.
 SAMPLED_WORK = 2_000_000  # rows + entries
 SAMPLED_ROWS = 256  # of a block of the sample: whole slices, whole windows of SIGMA rows
-MOST_STEPS = 40_000  # of one lane
+MOST_STEPS = 60_000  # of one lane
 MOST_BYTES = 256 << 20  # of a padded matrix that is counted
 
 
@@ -213,9 +213,9 @@ def variants(choice: Choice) -> dict[str, dict[str, Any]]:
 
 
 def padding(csr: Csr) -> dict[str, float]:
-    """Slots per entry: "ELL", and sliced ELL by the rows sorted together, "1", "32", ... and "all"."""
+    """Slots per entry: "ELL", and sliced ELL by the rows sorted together, "1", "64", ... and "all"."""
     lengths = csr.lengths
-    sigmas = [sigma for sigma in (1, 32, 256, 2048, 16384) if sigma < max(csr.rows, 2)]
+    sigmas = [sigma for sigma in (1, 64, 256, 2048, 16384) if sigma < max(csr.rows, 2)]
     found = {str(sigma): sliced_fill(lengths, SLICE, sigma) for sigma in sigmas}
     return {"ELL": ell_fill(lengths), **found, "all": sliced_fill(lengths, SLICE, max(csr.rows, 1))}
 
