@@ -151,7 +151,7 @@ def pattern(found: Profile, csr: Csr) -> Figure:
     bar = sheet.colorbar(image, ax=axis, shrink=0.8)
     bar.set_label("entries in a part", fontsize=TEXT, color=INK)
     bar.ax.tick_params(labelsize=TEXT, colors=INK)
-    ticks = np.unique(np.round(np.geomspace(least, most, 4)))
+    ticks = np.unique(np.round(np.geomspace(least, most, 4))).tolist()
     bar.set_ticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
     bar.ax.yaxis.set_minor_locator(NullLocator())
     return sheet
