@@ -12,7 +12,7 @@ formats, hybrid, choosing, products, errors = (
     importlib.import_module(f"gpukit_labs.spmv.{name}")
     for name in ("formats", "hybrid", "choosing", "products", "errors")
 )
-STEPS, WIDE, COUNT, SHIFT = hybrid.STEPS, hybrid.WIDE, hybrid.COUNT, hybrid.SHIFT
+LINES, WIDE, COUNT, SHIFT = hybrid.LINES, hybrid.WIDE, hybrid.COUNT, hybrid.SHIFT
 
 
 def with_lengths(lengths, columns=1000, seed=0):
@@ -28,8 +28,8 @@ def entries_of(made):
     """(row, column, value) of every slot that is no padding, found by what the docstring of Hybrid says."""
     found = []
     for piece in made.slices.tolist():
-        line, steps, column, wide, first, count, shift = piece[:7]
-        for k in range(steps):
+        line, lines, column, wide, first, count, shift = piece[:7]
+        for k in range(lines):
             for lane in range(32):
                 if wide:
                     at = int(made.far[column * 16 + 32 * k + lane])
@@ -38,7 +38,8 @@ def entries_of(made):
                     distance = int(made.columns[32 * (column + k) + lane])
                     at, empty = int(made.bases[line + k]) + distance, distance == 0xFFFF
                 value = float(made.values[32 * (line + k) + lane])
-                place = lane >> shift
+                # 2^-shift rows of a lane take lines by turns; 2^shift lanes of a row are neighbours
+                place = lane + 32 * (k % (1 << -shift)) if shift < 0 else lane >> shift
                 if empty:
                     assert value == 0
                     continue
@@ -71,7 +72,7 @@ def test_every_entry_lies_once_where_the_slices_say(lengths, sigma, steps, colum
     made = hybrid.Hybrid.from_csr(csr, steps=steps, sigma=sigma)
     assert entries_of(made) == stored(csr)
     assert made.slots == hybrid.slots_of(csr.lengths, steps, sigma)
-    assert (made.slices[:, STEPS] <= steps).all()
+    assert (made.slices[:, LINES] <= steps).all()
 
 
 def test_a_row_gets_the_lanes_that_keep_it_within_the_steps():
@@ -80,6 +81,20 @@ def test_a_row_gets_the_lanes_that_keep_it_within_the_steps():
     assert made.slices[:, COUNT].tolist() == [1, 1, 2, 2, 2, 2, 2]
     # Within the same lanes rows keep their order, but those that have a warp for themselves begin with the longest.
     assert made.rows.tolist() == [11, 10, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1]
+
+
+def test_short_rows_share_a_lane():
+    made = hybrid.Hybrid.from_csr(with_lengths([4] * 10 + [2] * 200 + [1, 8]), steps=8, sigma=1000)
+    assert made.slices[:, SHIFT].tolist() == [0, -1, -2, -2]
+    assert made.slices[:, COUNT].tolist() == [1, 10, 128, 73]
+    assert made.slices[:, LINES].tolist() == [8, 8, 8, 8]  # 1 x 8, 2 x 4, 4 x 2 entries of a lane
+
+
+def test_where_nothing_is_sorted_short_rows_stay_with_their_neighbours():
+    lengths = [5] * 1000
+    lengths[0] = lengths[300] = lengths[-1] = 3
+    assert not hybrid.Hybrid.from_csr(with_lengths(lengths), steps=16).rows.size
+    assert hybrid.Hybrid.from_csr(with_lengths(lengths), steps=16, sigma=1000).rows.size
 
 
 def test_a_long_row_is_cut_and_owned_by_all_its_pieces():

@@ -1,11 +1,11 @@
-"""Sliced ELL in which a row gets as many lanes as it needs: one thread for short rows, several for medium ones, one
-warp or more for long ones, in one format and one launch.
+"""Sliced ELL in which a row gets as many lanes as it needs: a lane does several short rows, or one, or shares one with
+other lanes, and a long row gets one warp or more; in one format and one launch.
 
-A slice is what one warp does. All rows of a slice get the same number of lanes, 1 to 32, so that it holds 32 rows to 1,
-and takes as many steps as its longest row. A row that would keep a warp for too long is cut into pieces, a slice each;
-the warp that is done last adds up what the others have found. In a step, a warp reads one line: 32 slots, one for each
-lane. Columns are stored as 16-bit distances from the leftmost one of their line, where those of a slice allow it: 6
-bytes a float32 entry, not 8.
+A slice is what one warp does, in lines of 32 slots, one for each lane. All rows of a slice get the same share of it, from
+a quarter of a lane to 32 lanes, so that it holds 128 rows to 1, and it has as many lines as its longest row needs. A row
+that would keep a warp for too long is cut into pieces, a slice each; the warp that is done last adds up what the others
+have found. Columns are stored as 16-bit distances from the leftmost one of their line, where those of a slice allow it:
+6 bytes a float32 entry, not 8.
 
 Source: slices and sorting windows as in formats.py; several threads a row are Anzt, Tomov and Dongarra, "Implementing a
 sparse matrix vector product for the SELL-C/SELL-C-sigma formats on NVIDIA GPUs" (UT-EECS-14-727, 2014); short columns
@@ -24,9 +24,11 @@ from .formats import Array, Csr, rows_and_places, stable_order, xp_of
 
 LANES = 32  # of a warp, and slots of a line
 FAR = 0xFFFF  # padding among 16-bit columns; a 32-bit column of two of them is PADDING
-MOST_SHIFT = 5  # log2 of the lanes of a warp
+# log2 of the lanes of a row: from four rows to a lane, to a row that has the whole warp.
+LEAST_SHIFT, MOST_SHIFT = -2, 5
+MOST_ROWS = LANES << -LEAST_SHIFT  # of a slice
 # What the columns of `Hybrid.slices` hold.
-LINE, STEPS, COLUMN, WIDE, FIRST, COUNT, SHIFT = range(7)
+LINE, LINES, COLUMN, WIDE, FIRST, COUNT, SHIFT = range(7)
 FIELDS = 8  # a power of two, so that C++ reads them by two loads of 16 bytes
 # Columns of `Hybrid.split`.
 ROW, PART, PARTS = range(3)
@@ -36,9 +38,10 @@ ROW, PART, PARTS = range(3)
 class Hybrid:
     """The format's arrays, as its kernels take them.
 
-    slices: (slices, 8) int32. LINE, STEPS: its slots are lines LINE up to LINE + STEPS. COLUMN: its columns begin at
-        columns[32 * COLUMN]. WIDE: 1 where they are 32-bit. FIRST, COUNT: its rows are places FIRST up to
-        FIRST + COUNT. SHIFT: log2 of the lanes of each.
+    slices: (slices, 8) int32. LINE, LINES: its slots are those of lines LINE up to LINE + LINES. COLUMN: its columns
+        begin at columns[32 * COLUMN]. WIDE: 1 where they are 32-bit. FIRST, COUNT: its rows are places FIRST up to
+        FIRST + COUNT. SHIFT: log2 of the lanes of each. With 2^SHIFT lanes, place p has the lanes from p << SHIFT on.
+        With a negative SHIFT a lane has 2^-SHIFT rows, places lane, lane + 32, ..., which take lines by turns.
     bases: (lines,) int32: what is added to the 16-bit columns of a line.
     columns: uint16, FAR where a slot is padding; far: the same memory as int32, for the slices that are wide.
     values: (32 * lines,).
@@ -77,28 +80,31 @@ class Hybrid:
 
     @classmethod
     def from_csr(cls, csr: Csr, steps: int = 32, sigma: int = 1) -> Hybrid:
-        """`steps`: a row gets lanes until it needs no more steps than that, and is cut where 32 lanes are too few.
+        """`steps`: a row gets lanes until it needs no more lines than that, is cut where 32 lanes are too few, and
+        shares a lane where that many lines are enough for two or four such rows.
         Rows with the same number of lanes lie together, most lanes first: what takes longest begins first. Of those
-        that share a warp with others, `sigma` neighbours are sorted together, most steps first; 1 sorts nothing.
+        that share a warp with others, `sigma` neighbours are sorted together, longest first; 1 sorts nothing.
 
         Raises MatrixError for steps or sigma below 1.
         """
         if steps < 1 or sigma < 1:
             raise MatrixError(f"{steps} steps and a sigma of {sigma} make no slices; both must be 1 or more")
         xp = xp_of(csr.data)
-        pieces = _Pieces(csr.lengths, steps)
+        pieces = _Pieces(csr.lengths, steps, sigma)
         order = _order(xp, pieces, sigma)
-        slices, of_place, within = _slices(xp, pieces.shift[order], pieces.steps[order])
-        lines = int(slices[:, STEPS].sum())
+        slices, of_place, within = _slices(xp, pieces.shift[order], pieces.width[order])
+        lines = int(slices[:, LINES].sum())
 
         place_of = xp.empty(order.size, np.int64)
         place_of[order] = xp.arange(order.size)
         row, k = rows_and_places(csr)
         place = place_of[pieces.first[row] + k // pieces.most]
         k = k.astype(np.int64) % pieces.most
-        at, shift = of_place[place], pieces.shift[order][place]
-        line = slices[at, LINE] + (k >> shift)
-        lane = (within[place] << shift) + (k & ((1 << shift) - 1))
+        at, shift, within = of_place[place], pieces.shift[order][place], within[place]
+        lanes, rows = xp.maximum(shift, 0), xp.maximum(-shift, 0)  # log2 of both
+        groups = LANES >> lanes
+        line = slices[at, LINE] + ((k >> lanes) << rows) + within // groups
+        lane = ((within % groups) << lanes) + (k & ((1 << lanes) - 1))
         values = xp.zeros(lines * LANES, csr.dtype)
         values[line * LANES + lane] = csr.data
         bases, wide = _bases(xp, csr.indices, line, lines)
@@ -106,7 +112,7 @@ class Hybrid:
             some = xp.zeros(len(slices), np.int32)
             xp.maximum.at(some, owners_of(xp, slices[:, LINE], lines), wide.astype(np.int32))
             slices[:, WIDE] = some
-        units = slices[:, STEPS] * (1 + slices[:, WIDE])
+        units = slices[:, LINES] * (1 + slices[:, WIDE])
         slices[:, COLUMN] = _starts(xp, units)[:-1]
         columns = xp.full(int(units.sum()) * LANES, FAR, np.uint16)
         start = slices[at, COLUMN] * LANES
@@ -132,20 +138,20 @@ class Hybrid:
 def slots_of(lengths: Array, steps: int = 32, sigma: int = 1) -> int:
     """How many slots the format would have for rows of these lengths, padding and all."""
     xp = xp_of(lengths)
-    pieces = _Pieces(lengths, steps)
+    pieces = _Pieces(lengths, steps, sigma)
     order = _order(xp, pieces, sigma)
-    slices, _, _ = _slices(xp, pieces.shift[order], pieces.steps[order])
-    return int(slices[:, STEPS].sum()) * LANES
+    slices, _, _ = _slices(xp, pieces.shift[order], pieces.width[order])
+    return int(slices[:, LINES].sum()) * LANES
 
 
 class _Pieces:
     """Rows, and the pieces of those that are too long for one warp, in the order of the matrix.
 
-    most: entries of a piece. first: (rows + 1,), the first piece of a row. row, shift, steps: (pieces,): whose it is,
-    log2 of its lanes, the steps it takes. All int64. split, owners: as in `Hybrid`.
+    most: entries of a piece. first: (rows + 1,), the first piece of a row. row, shift, width: (pieces,): whose it is,
+    log2 of its lanes, the most entries that a lane has of it. All int64. split, owners: as in `Hybrid`.
     """
 
-    def __init__(self, lengths: Array, steps: int) -> None:
+    def __init__(self, lengths: Array, steps: int, sigma: int) -> None:
         xp = self.xp = xp_of(lengths)
         most = self.most = LANES * steps
         lengths = lengths.astype(np.int64)
@@ -155,12 +161,27 @@ class _Pieces:
         self.row = owners_of(xp, first[:-1], count)
         length = xp.minimum(lengths[self.row] - (xp.arange(count) - first[self.row]) * most, most)
         self.is_cut = pieces[self.row] > 1
-        self.shift = xp.zeros(count, np.int64)
-        for shift in range(MOST_SHIFT):
-            self.shift += length > (steps << shift)
+        self.shift = xp.full(count, LEAST_SHIFT, np.int64)
+        for shift in range(LEAST_SHIFT, MOST_SHIFT):
+            self.shift += (length << -LEAST_SHIFT) > (steps << (shift - LEAST_SHIFT))
         self.shift[self.is_cut] = MOST_SHIFT
-        self.steps = (length + (1 << self.shift) - 1) >> self.shift
+        self._split(pieces)
+        if sigma == 1 and count:
+            self._keep_neighbours()
+        self.width = (length + (1 << xp.maximum(self.shift, 0)) - 1) >> xp.maximum(self.shift, 0)
 
+    def _keep_neighbours(self) -> None:
+        """Short rows get the lanes of the longest short row near them, so that none leaves its place where rows are
+        nearly even, as those of a grid are."""
+        xp, near = self.xp, self.row // MOST_ROWS
+        short = self.shift <= 0
+        longest = xp.full(int(near[-1]) + 1, LEAST_SHIFT, np.int32)
+        xp.maximum.at(longest, near[short], self.shift[short].astype(np.int32))
+        self.shift[short] = longest[near[short]]
+
+    def _split(self, pieces: Array) -> None:
+        """The rows that are cut, given how many pieces each row has."""
+        xp = self.xp
         cut = xp.flatnonzero(pieces > 1)
         self.split = xp.zeros((cut.size, 3), np.int32)
         self.split[:, ROW], self.split[:, PARTS] = cut, pieces[cut]
@@ -182,27 +203,28 @@ def _order(xp: ModuleType, pieces: _Pieces, sigma: int) -> Array:
     """(pieces,) place -> piece: by lanes, by window, by steps."""
     if not pieces.row.size:
         return xp.zeros(0, np.int64)
-    most = int(pieces.steps.max()) + 1
+    most = int(pieces.width.max()) + 1
     # A row that has a warp for itself costs no locality wherever it goes, and the longest had better begin first.
     alone = pieces.shift == MOST_SHIFT
     sorted_ = alone if sigma == 1 else xp.ones_like(alone)
     window = xp.where(alone | (sigma == 1), 0, pieces.row // sigma)
-    steps = xp.where(sorted_, pieces.steps, 0)
-    return stable_order(((MOST_SHIFT - pieces.shift) * (int(window.max()) + 1) + window) * most + (most - 1 - steps))
+    width = xp.where(sorted_, pieces.width, 0)
+    return stable_order(((MOST_SHIFT - pieces.shift) * (int(window.max()) + 1) + window) * most + (most - 1 - width))
 
 
-def _slices(xp: ModuleType, shift: Array, steps: Array) -> tuple[Array, Array, Array]:
+def _slices(xp: ModuleType, shift: Array, width: Array) -> tuple[Array, Array, Array]:
     """The slices of places in their order, all but COLUMN and WIDE, and each place's slice and its place in it."""
     tables = [xp.zeros((0, FIELDS), np.int64)]
     of_place, within = xp.empty(shift.size, np.int64), xp.empty(shift.size, np.int64)
     first, made = 0, 0
-    for lanes in range(MOST_SHIFT, -1, -1):
-        members, held = int((shift == lanes).sum()), LANES >> lanes
+    for lanes in range(MOST_SHIFT, LEAST_SHIFT - 1, -1):
+        members = int((shift == lanes).sum())
+        held = MOST_ROWS >> (lanes - LEAST_SHIFT)
         count = -(-members // held)
-        longest = xp.zeros(count * held, np.int64)
-        longest[:members] = steps[first : first + members]
+        widths = xp.zeros(count * held, np.int64)
+        widths[:members] = width[first : first + members]
         table = xp.zeros((count, FIELDS), np.int64)
-        table[:, STEPS] = longest.reshape(count, held).max(axis=1) if count else 0
+        table[:, LINES] = widths.reshape(count, held).max(axis=1) << max(-lanes, 0) if count else 0
         table[:, FIRST] = first + xp.arange(count) * held
         table[:, COUNT] = xp.minimum(held, first + members - table[:, FIRST])
         table[:, SHIFT] = lanes
@@ -212,7 +234,7 @@ def _slices(xp: ModuleType, shift: Array, steps: Array) -> tuple[Array, Array, A
         within[first : first + members] = rank % held
         first, made = first + members, made + count
     slices = xp.concatenate(tables)
-    slices[:, LINE] = _starts(xp, slices[:, STEPS])[:-1]
+    slices[:, LINE] = _starts(xp, slices[:, LINES])[:-1]
     return slices, of_place, within
 
 

@@ -121,22 +121,25 @@ template <typename T> __global__ void sliced_ell(
 
 // --- hybrid ----------------------------------------------------------------------------------------------------------
 
+// The most rows that a lane of the hybrid has. Its lines go to them by turns, and where it has fewer, each of so many
+// sums is a part of a row's.
+#define ROWS 4
+
 // What a lane adds up of the slots of its slice. Columns are 16-bit distances from the base of their line, or WIDE.
 // A batch of loads is under way before the first of them is used; what is read once makes no room in the caches that x
 // could have.
 template <bool WIDE, typename T, typename C>
-__device__ __forceinline__ T part_of_slice(const C* __restrict__ columns, const int* __restrict__ bases,
-                                           const T* __restrict__ values, const T* __restrict__ x, int steps) {
+__device__ __forceinline__ void add_slice(T (&sums)[ROWS], const C* __restrict__ columns, const int* __restrict__ bases,
+                                          const T* __restrict__ values, const T* __restrict__ x, int lines) {
     constexpr int BATCH = 32 / sizeof(T);
     const C padding = C(-1);
-    T total = 0;
-    for (int k = 0; k < steps; k += BATCH) {
+    for (int k = 0; k < lines; k += BATCH) {
         C column[BATCH];
         int base[BATCH];
         T value[BATCH], factor[BATCH];
         #pragma unroll
         for (int i = 0; i < BATCH; i++) {
-            bool inside = k + i < steps;
+            bool inside = k + i < lines;
             base[i] = !WIDE && inside ? bases[k + i] : 0;
             column[i] = inside ? __ldcs(columns + WARP * (k + i)) : padding;
             value[i] = inside ? __ldcs(values + WARP * (k + i)) : T(0);
@@ -144,12 +147,11 @@ __device__ __forceinline__ T part_of_slice(const C* __restrict__ columns, const 
         #pragma unroll
         for (int i = 0; i < BATCH; i++) factor[i] = column[i] != padding ? x[base[i] + column[i]] : T(0);
         #pragma unroll
-        for (int i = 0; i < BATCH; i++) total += value[i] * factor[i];
+        for (int i = 0; i < BATCH; i++) sums[i % ROWS] += value[i] * factor[i];
     }
-    return total;
 }
 
-// A warp per slice, whose rows get 1 to 32 lanes each; the warp that is done last finishes a row that was cut.
+// A warp per slice, whose rows get a quarter of a lane to 32 lanes; the last of the warps of a row that was cut adds up.
 //
 // Versus: sliced_ell: a row gets lanes by its length, where each had one, and columns take 2 bytes, where they took 4.
 //
@@ -163,11 +165,25 @@ template <typename T, int THREADS> __global__ void __launch_bounds__(THREADS, TH
     int lane = threadIdx.x % WARP;
     if (slice >= count) return;  // a whole warp at once
     int4 head = slices[2 * slice], tail = slices[2 * slice + 1];
-    int line = head.x, steps = head.y, wide = head.w, first = tail.x, members = tail.y, shift = tail.z;
+    int line = head.x, lines = head.y, wide = head.w, first = tail.x, members = tail.y, shift = tail.z;
     const T* value = values + (long long)WARP * line + lane;
     long long start = (long long)WARP * head.z;  // of its columns, in 16-bit units
-    T total = wide ? part_of_slice<true>(far + start / 2 + lane, bases, value, x, steps)
-                   : part_of_slice<false>(columns + start + lane, bases + line, value, x, steps);
+    T sums_of_lane[ROWS] = {};
+    if (wide) add_slice<true>(sums_of_lane, far + start / 2 + lane, bases, value, x, lines);
+    else add_slice<false>(sums_of_lane, columns + start + lane, bases + line, value, x, lines);
+    if (shift < 0) {
+        if (shift == -1) {
+            sums_of_lane[0] += sums_of_lane[2];
+            sums_of_lane[1] += sums_of_lane[3];
+        }
+        #pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            int place = WARP * i + lane, row = first + place;
+            if (i < 1 << -shift && place < members) write(y, places > 0 ? rows[row] : row, sums_of_lane[i], alpha, beta);
+        }
+        return;
+    }
+    T total = (sums_of_lane[0] + sums_of_lane[1]) + (sums_of_lane[2] + sums_of_lane[3]);
     for (int distance = (1 << shift) / 2; distance > 0; distance /= 2) total += __shfl_xor_sync(FULL, total, distance);
 
     int place = lane >> shift, row = first + place;

@@ -15,7 +15,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.warp import segmented_scan, warp_sum
 
-from .hybrid import COLUMN, COUNT, FAR, FIRST, LINE, PART, PARTS, ROW, SHIFT, STEPS, WIDE
+from .hybrid import COLUMN, COUNT, FAR, FIRST, LINE, LINES, PART, PARTS, ROW, SHIFT, WIDE
 
 FULL = 0xFFFFFFFF  # the mask of a whole warp
 WARP = 32
@@ -179,9 +179,27 @@ def sliced_ell(offsets, columns, values, permutation, x, y, alpha, beta, height)
 # --- hybrid ----------------------------------------------------------------------------------------------------------
 
 
+@cuda.jit(device=True)
+def part_of_slice(slices, at, bases, columns, far, values, x, first, step):
+    """What the lane adds up of every `step`-th line of its slice, from line `first` on."""
+    line, start, lane = slices[at, LINE], slices[at, COLUMN] * WARP, cuda.threadIdx.x % WARP
+    total = values.dtype.type(0)
+    if slices[at, WIDE]:
+        for k in range(first, slices[at, LINES], step):
+            column = far[start // 2 + k * WARP + lane]
+            if column >= 0:
+                total += values[(line + k) * WARP + lane] * x[column]
+    else:
+        for k in range(first, slices[at, LINES], step):
+            column = columns[start + k * WARP + lane]
+            if column != FAR:
+                total += values[(line + k) * WARP + lane] * x[bases[line + k] + column]
+    return total
+
+
 @cuda.jit
 def hybrid(slices, bases, columns, far, values, rows, split, owners, sums, arrived, x, y, alpha, beta):
-    """A warp per slice, whose rows get 1 to 32 lanes each; the warp that is done last finishes a row that was cut.
+    """A warp per slice, whose rows get a quarter of a lane to 32 lanes; the last warp of a row that was cut adds up.
 
     Versus: sliced_ell: a row gets lanes by its length, where each had one, and columns take 2 bytes, where they took 4.
 
@@ -197,51 +215,48 @@ def hybrid(slices, bases, columns, far, values, rows, split, owners, sums, arriv
     """
     at, lane = cuda.grid(1) // WARP, cuda.threadIdx.x % WARP
     if at < slices.shape[0]:  # the same for all lanes of a warp
-        line, steps, shift = slices[at, LINE], slices[at, STEPS], slices[at, SHIFT]
-        slot, start = line * WARP + lane, slices[at, COLUMN] * WARP
-        total = values.dtype.type(0)
-        if slices[at, WIDE]:
-            for k in range(steps):
-                column = far[start // 2 + k * WARP + lane]
-                if column >= 0:
-                    total += values[slot + k * WARP] * x[column]
-        else:
-            for k in range(steps):
-                column = columns[start + k * WARP + lane]
-                if column != FAR:
-                    total += values[slot + k * WARP] * x[bases[line + k] + column]
-        distance = (1 << shift) >> 1
-        while distance > 0:
-            total += cuda.shfl_xor_sync(FULL, total, distance)
-            distance >>= 1
+        shift = slices[at, SHIFT]
+        lanes_shift, rows_of_lane = max(shift, 0), 1 << max(-shift, 0)
+        for turn in range(rows_of_lane):
+            total = part_of_slice(slices, at, bases, columns, far, values, x, turn, rows_of_lane)
+            distance = (1 << lanes_shift) >> 1
+            while distance > 0:
+                total += cuda.shfl_xor_sync(FULL, total, distance)
+                distance >>= 1
 
-        place = lane >> shift
-        row = np.int32(slices[at, FIRST] + place)
-        if rows.size > 0 and place < slices[at, COUNT]:
-            row = rows[row]
-        piece = ~cuda.shfl_sync(FULL, row, 0)
-        if piece < 0:
-            if place < slices[at, COUNT] and lane == place << shift:
-                y[row] = result(total, y, row, alpha, beta)
-        else:
-            owner = owners[piece]
-            part, parts = split[owner, PART], split[owner, PARTS]
-            last = np.int32(0)
-            if lane == 0:
-                sums[piece] = total
-                cuda.threadfence()  # the sum is there before it is counted
-                if cuda.atomic.add(arrived, owner, 1) == parts - 1:
-                    last = np.int32(1)
-                cuda.threadfence()  # all sums are there before they are read
-            cuda.syncwarp()
-            if cuda.shfl_sync(FULL, last, 0):
-                total = values.dtype.type(0)
-                for i in range(lane, parts, WARP):
-                    total += sums[part + i]
-                total = warp_sum(total)
-                if lane == 0:
-                    arrived[owner] = 0  # for the next product
-                    y[split[owner, ROW]] = result(total, y, split[owner, ROW], alpha, beta)
+            place = (lane >> lanes_shift) + turn * WARP
+            row = np.int32(slices[at, FIRST] + place)
+            if rows.size > 0 and place < slices[at, COUNT]:
+                row = rows[row]
+            piece = ~cuda.shfl_sync(FULL, row, 0)
+            if piece < 0:
+                if place < slices[at, COUNT] and lane & ((1 << lanes_shift) - 1) == 0:
+                    y[row] = result(total, y, row, alpha, beta)
+            else:
+                finish(total, piece, split, owners, sums, arrived, y, alpha, beta)
+
+
+@cuda.jit(device=True)
+def finish(total, piece, split, owners, sums, arrived, y, alpha, beta):
+    """Keep the sum of a piece of a row; the warp that comes last adds them up, always in the same order."""
+    lane, owner = cuda.threadIdx.x % WARP, owners[piece]
+    part, parts = split[owner, PART], split[owner, PARTS]
+    last = np.int32(0)
+    if lane == 0:
+        sums[piece] = total
+        cuda.threadfence()  # the sum is there before it is counted
+        if cuda.atomic.add(arrived, owner, 1) == parts - 1:
+            last = np.int32(1)
+        cuda.threadfence()  # all sums are there before they are read
+    cuda.syncwarp()
+    if cuda.shfl_sync(FULL, last, 0):
+        total = sums.dtype.type(0)
+        for i in range(lane, parts, WARP):
+            total += sums[part + i]
+        total = warp_sum(total)
+        if lane == 0:
+            arrived[owner] = 0  # for the next product
+            y[split[owner, ROW]] = result(total, y, split[owner, ROW], alpha, beta)
 
 
 # --- merge path ------------------------------------------------------------------------------------------------------

@@ -302,7 +302,7 @@ WAYS: dict[str, Way] = {
         Way("csr_subwarp", "CSR, a few lanes per row", (*CSR_TYPES, 8), _as_it_is, _csr_subwarp),
         Way("ell", "ELL, one thread per row", (np.float32,), _to_ell, _ell),
         Way("sliced_ell", "sliced ELL, one thread per row", (np.float32,), _to_sliced_ell, _sliced_ell),
-        Way("hybrid", "hybrid, 1 to 32 lanes per row", (np.float32, BLOCK), _to_hybrid, _hybrid),
+        Way("hybrid", "hybrid, lanes by the row", (np.float32, BLOCK), _to_hybrid, _hybrid),
         Way("merge_path", "CSR, merge path", CSR_TYPES, _as_it_is, _merge_path),
     )
 }
