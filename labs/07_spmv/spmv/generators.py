@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import product
+from math import prod
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -50,9 +51,9 @@ def poisson3d(side: int, points: int = 7, seed: int = 0, **filling: Unpack[Filli
 def fem_blocks(side: int, unknowns: int = 3, seed: int = 0, **filling: Unpack[Filling]) -> Csr:
     """A cube of side^3 nodes, each coupled with its 26 neighbours by dense blocks of unknowns x unknowns, as finite
     elements make them: with 3 unknowns, 24 to 81 entries a row."""
-    nodes = poisson3d(side, 27, values=ONES, pointer=np.int64)
     width = _size("unknowns", unknowns)
-    refuse_too_many(nodes.nnz * width**2, np.dtype(filling.get("pointer", np.int32)))
+    _refuse_too_many((3 * _size("side", side) - 2) ** 3 * width**2, filling)
+    nodes = poisson3d(side, 27, values=ONES, pointer=np.int64)
     columns = np.empty(nodes.nnz * width**2, np.int32)
     for first, last in _chunks(nodes.lengths * width**2):
         begin, end = nodes.indptr[first], nodes.indptr[last]
@@ -70,6 +71,7 @@ def banded(rows: int, half_width: int = 32, seed: int = 0, **filling: Unpack[Fil
     width = 2 * half_width + 1
     if half_width < 0 or width > _size("rows", rows):
         raise MatrixError(f"a band of {width:,} columns does not fit {rows:,} rows")
+    _refuse_too_many(rows * width, filling)
     first = np.clip(np.arange(rows, dtype=np.int32) - half_width, 0, rows - width).astype(np.int32)
     columns = (first[:, None] + np.arange(width, dtype=np.int32)).ravel()
     return _csr((rows, rows), np.full(rows, width), columns, seed=seed, **filling)
@@ -77,13 +79,15 @@ def banded(rows: int, half_width: int = 32, seed: int = 0, **filling: Unpack[Fil
 
 def dense_in_sparse(rows: int, seed: int = 0, **filling: Unpack[Filling]) -> Csr:
     """A dense square matrix stored as a sparse one."""
-    columns = np.tile(np.arange(_size("rows", rows), dtype=np.int32), rows)
+    _refuse_too_many(_size("rows", rows) ** 2, filling)
+    columns = np.tile(np.arange(rows, dtype=np.int32), rows)
     return _csr((rows, rows), np.full(rows, rows), columns, seed=seed, **filling)
 
 
 def arrow(rows: int, seed: int = 0, **filling: Unpack[Filling]) -> Csr:
     """The diagonal, a full first row and a full first column: one row of `rows` entries among rows of two."""
-    rest = np.arange(1, _size("rows", rows), dtype=np.int32)
+    _refuse_too_many(3 * _size("rows", rows) - 2, filling)
+    rest = np.arange(1, rows, dtype=np.int32)
     columns = np.concatenate([np.arange(rows, dtype=np.int32), np.stack([np.zeros_like(rest), rest], axis=1).ravel()])
     lengths = np.full(rows, 2)
     lengths[0] = rows
@@ -99,11 +103,14 @@ def _stencil(
 ) -> Csr:
     """Each point's neighbours at `offsets` that lie on the grid; the last axis counts fastest. Those for which
     `present(points, offset)` is false are left out."""
-    steps = [int(np.prod(grid[axis + 1 :])) for axis in range(len(grid))]
+    steps = [prod(grid[axis + 1 :]) for axis in range(len(grid))]
     jump = {offset: sum(step * move for step, move in zip(steps, offset, strict=True)) for offset in offsets}
     offsets = sorted(offsets, key=jump.__getitem__)
-    total = int(np.prod(grid, dtype=object))
-    refuse_too_many(total, np.dtype(np.int32))  # the columns are int32
+    total = prod(grid)
+    if present is None:
+        every = (prod(size - abs(move) for size, move in zip(grid, offset, strict=True)) for offset in offsets)
+        _refuse_too_many(sum(every), filling)
+    _refuse_too_large((total, total))
     parts, lengths = [], np.empty(total, np.int32)
     for begin in range(0, total, max(1, CHUNK // len(offsets))):
         points = np.arange(begin, min(total, begin + max(1, CHUNK // len(offsets))), dtype=np.int32)
@@ -247,7 +254,7 @@ def from_lengths(
     if not run >= 1 or (window is not None and window < 1):
         raise MatrixError(f"run={run} and window={window}: both must be 1 or more")
     window = columns if window is None else min(window, columns)
-    refuse_too_many(int(lengths.sum(dtype=np.int64)), np.dtype(filling.get("pointer", np.int32)))
+    _refuse_too_many(int(lengths.sum(dtype=np.int64)), filling)
     rng = _structure(seed) if rng is None else rng
     indices = np.empty(int(lengths.sum(dtype=np.int64)), np.int32)
     begin = 0
@@ -293,14 +300,23 @@ def _csr(
     pointer: Any = np.int32,
     seed: int = 0,
 ) -> Csr:
-    if max(shape) > LARGEST_INT32:
-        raise MatrixError(f"{shape[0]:,} x {shape[1]:,} is more than int32 indices reach ({LARGEST_INT32:,})")
+    _refuse_too_large(shape)
     if np.dtype(dtype) not in VALUES or np.dtype(pointer) not in POINTERS:
         raise MatrixError(f"values of {np.dtype(dtype)} and a row pointer of {np.dtype(pointer)} are not made here")
     refuse_too_many(indices.size, np.dtype(pointer))
     indptr = np.zeros(shape[0] + 1, pointer)
     np.cumsum(lengths, out=indptr[1:])
     return Csr(shape, indptr, indices, filled(indices.size, values, dtype, seed))
+
+
+def _refuse_too_large(shape: tuple[int, int]) -> None:
+    if max(shape) > LARGEST_INT32:
+        raise MatrixError(f"{shape[0]:,} x {shape[1]:,} is more than int32 indices reach ({LARGEST_INT32:,})")
+
+
+def _refuse_too_many(entries: int, filling: Filling) -> None:
+    """Before the memory is taken."""
+    refuse_too_many(entries, np.dtype(filling.get("pointer", np.int32)))
 
 
 def filled(size: int, values: str = RANDOM, dtype: Any = np.float32, seed: int = 0) -> np.ndarray:

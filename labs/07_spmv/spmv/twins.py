@@ -5,9 +5,9 @@ its row lengths within a few per cent (STD_WITHIN). It is not the original:
 
 * The lengths follow a smooth distribution with those numbers, in random order. Neighbouring rows of the original are
   often alike, so that slices of unsorted rows are padded less there than here.
-* The columns are made up: spread evenly within a window as wide as the average row of the original is, in runs that
-  give the published share of neighbours. Which rows share columns is not modelled, so x is found in a cache less often
-  than with the original, most of all for meshes.
+* The columns are made up: spread evenly around the diagonal, so that the mean row is as wide as the original's (all
+  columns where that is not enough), in runs that give the published number of neighbours. Which rows share columns is
+  not modelled, so x is found in a cache less often than with the original, most of all for meshes.
 * The pattern is not symmetric, and the values are not the original's.
 
 Source: rows, columns, mean, standard deviation, skew, span and neighbours as published in the configuration of
@@ -55,7 +55,7 @@ class Twin:
     std: float
     longest: int
     family: str
-    span: float  # the mean row's, as a share of the columns
+    span: float  # last column - first column + 1 of the mean row, as a share of the columns
     neighbours: float  # per entry, 0 to 2
     empty: int = 0
 
@@ -69,15 +69,16 @@ class Twin:
         return 1 / (1 - self.neighbours / 2)
 
     def at(self, rows: int) -> Twin:
-        """A smaller twin: mean, standard deviation and share of empty rows stay, and so does the longest row where one
-        row of that length does not carry more than LONGEST_SHARE of the variance nor of the columns more than there
-        are. Where it must shrink, giants shrink with it, and the standard deviation by the same factor if need be."""
+        """A smaller twin: mean, standard deviation and share of empty rows stay. The longest row shrinks where it would
+        carry more than LONGEST_SHARE of the variance; where it must shrink further, since there are fewer columns, the
+        standard deviation shrinks with it. Raises MatrixError for so few rows that they do not fit the columns."""
         share = rows / self.rows
         columns = max(1, round(self.columns * share))
         nnz, empty = round(self.nnz * share), round(self.empty * share)
         above = self.longest - self.mean
         carried = max(above**2 / (self.rows * self.std**2), LONGEST_SHARE)
-        wanted = min(above, float(np.sqrt(carried * rows)) * self.std)
+        least = 2 * self.std**2 / self.mean  # or the rows that make the variance need more than half of the entries
+        wanted = min(above, max(least, float(np.sqrt(carried * rows)) * self.std))
         longest = min(round(self.mean + wanted), columns)
         std = self.std * min(1.0, max(0.0, longest - self.mean) / wanted) if wanted else self.std
         longest = max(longest, -(-nnz // max(1, rows - empty)))
@@ -124,8 +125,11 @@ def twin(name: str, rows: int | None = None, seed: int = 0, **filling: Unpack[Fi
     if name not in TWINS:
         raise MatrixError(f"there is no twin of {name!r}{nearest(name, TWINS)}")
     model = TWINS[name] if rows is None or rows == TWINS[name].rows else TWINS[name].at(rows)
-    window = max(1, round(model.span * model.columns))
-    return from_lengths(row_lengths(model, seed), model.columns, window=window, run=model.run, seed=seed, **filling)
+    lengths = row_lengths(model, seed)
+    runs = np.maximum(1, np.rint(lengths / model.run))
+    reached = float((1 - 1 / runs).mean())  # of the window, by the mean row: r runs span about 1 - 1 / r of it
+    window = model.columns * min(1.0, model.span / reached if reached else 1.0)
+    return from_lengths(lengths, model.columns, window=max(1, round(window)), run=model.run, seed=seed, **filling)
 
 
 def row_lengths(model: Twin, seed: int = 0) -> np.ndarray:
@@ -181,7 +185,7 @@ def _lognormal(count: int, total: int, std: float, least: int, most: int) -> np.
         low, high = -60.0, 60.0
         for _ in range(50):
             middle = (low + high) / 2
-            reached = np.dot(weight, np.clip(np.rint(np.exp(np.minimum(middle + sigma * normal, 40))), least, most))
+            reached = (weight * np.clip(np.rint(np.exp(np.minimum(middle + sigma * normal, 40))), least, most)).sum()
             low, high = (low, middle) if reached > total else (middle, high)
         return low
 
@@ -189,8 +193,8 @@ def _lognormal(count: int, total: int, std: float, least: int, most: int) -> np.
     for _ in range(30):
         sigma = (low + high) / 2
         lengths = np.clip(np.rint(np.exp(np.minimum(scaled(sigma) + sigma * normal, 40))), least, most)
-        mean = np.dot(weight, lengths) / max(1, count)
-        wide = np.sqrt(np.dot(weight, (lengths - mean) ** 2) / max(1, count)) > std
+        mean = (weight * lengths).sum() / max(1, count)  # not by BLAS, whose threads wait for each other longer
+        wide = np.sqrt((weight * (lengths - mean) ** 2).sum() / max(1, count)) > std
         low, high = (low, sigma) if wide else (sigma, high)
     return np.clip(np.rint(np.exp(np.minimum(scaled(low) + low * ndtri(quantile), 40))), least, most).astype(np.int64)
 
