@@ -260,14 +260,13 @@ def _entries(lines: _Lines, header: _Header, dtype: np.dtype) -> Iterator[Entrie
         where = _lines_of_entries(lines, header, first, block)
         if found + where.size > header.entries:
             raise lines.error(
-                f"{header.entries:,} entries are promised, and here is one more", int(where[header.entries - found])
+                f"here is one entry more than the {header.entries:,} promised", int(where[header.entries - found])
             )
         found += where.size
         yield _parsed(lines, header, dtype, block, where)
     if found < header.entries:
         raise lines.error(
-            f"{header.entries:,} entries are promised, and there are {found:,}: the file is cut off, or its sizes are "
-            "wrong"
+            f"of {header.entries:,} entries promised there are {found:,}: the file is cut off, or its sizes are wrong"
         )
 
 
@@ -380,7 +379,7 @@ def _read_npz(path: Path, dtype: Any, pointer: Any) -> Csr:
                     f"its arrays take {needed / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f} GB"
                 )
         matrix = scipy.sparse.load_npz(path)
-        if matrix.format in ("csr", "csc", "bsr"):
+        if matrix.format in ("csc", "bsr"):  # SciPy converts them without looking; a CSR is looked at here
             matrix.check_format(full_check=True)
         made = csr_from_scipy(matrix, np.float64 if matrix.dtype.kind != "c" else dtype, pointer)
         with np.errstate(over="ignore"):

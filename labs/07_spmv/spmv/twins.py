@@ -77,7 +77,8 @@ class Twin:
         nnz, empty = round(self.nnz * share), round(self.empty * share)
         above = self.longest - self.mean
         carried = max(above**2 / (self.rows * self.std**2), LONGEST_SHARE)
-        least = 2 * self.std**2 / self.mean  # or the rows that make the variance need more than half of the entries
+        # A tail of shorter rows would need more than half of the entries to make the variance.
+        least = 0.0 if self.family == GIANTS else 2 * self.std**2 / self.mean
         wanted = min(above, max(least, float(np.sqrt(carried * rows)) * self.std))
         longest = min(round(self.mean + wanted), columns)
         std = self.std * min(1.0, max(0.0, longest - self.mean) / wanted) if wanted else self.std
