@@ -142,6 +142,14 @@ def test_from_lengths_gives_exactly_those_lengths(run, window, monkeypatch):
         assert max(np.array(said)[lengths[lengths > 0] <= 40]) <= 40
 
 
+def test_a_window_lies_around_the_diagonal():
+    square = generators.from_lengths(np.full(1000, 5), window=41)
+    assert statistics.statistics(square).bandwidth <= 40  # at the corners the window moves inwards
+    wide = generators.from_lengths(np.full(100, 5), 1000, window=41)
+    middle = np.arange(5, 95)
+    assert (abs(wide.indices.reshape(100, 5)[middle] - 10 * middle[:, None]) <= 21).all()
+
+
 def test_from_lengths_puts_runs_side_by_side():
     found = generators.from_lengths(np.full(2000, 30), 100_000, run=5)
     assert statistics.statistics(found).neighbours == pytest.approx(2 - 2 / 5, abs=0.01)
@@ -382,6 +390,12 @@ def test_statistics_by_hand():
     assert said.neighbours == pytest.approx((2 + 4) / 6)  # 0-1 beside each other; 1-2-3
     assert said.ell_fill == 9 / 6
     assert said.sliced_fill == {(2, 1): 12 / 6, (2, 3): 6 / 6}
+
+
+def test_neighbours_are_of_one_row():
+    """The last column of row 0 and the first of row 1 follow each other, and are none."""
+    csr = formats.csr_from_scipy(scipy.sparse.csr_array(np.array([[0, 1.0, 0], [0, 0, 1]])))
+    assert statistics.statistics(csr).neighbours == 0
 
 
 def test_fills_are_the_slots_of_the_formats():
