@@ -118,6 +118,13 @@ def test_options(way, options, language):
         assert faults(way, language, edges.EDGES[name](), 2.5, -1, **options) == []
 
 
+@pytest.mark.parametrize(("way", "options"), [("merge_path", {"items": 1}), ("hybrid", {"steps": 1})])
+@pytest.mark.parametrize("language", [NUMBA, CPP])
+def test_a_row_of_more_warps_than_a_warp_adds_up_at_once(way, options, language):
+    """Rows of 3,072 entries in parts of 32: a warp that adds them up takes more than two rounds."""
+    assert faults(way, language, edges.around_the_sizes_of_groups(), **options) == []
+
+
 @every_way
 def test_a_product_has_the_same_bits_every_time(way, language):
     """No kernel adds by atomics, whose order is another in every run on a GPU."""
@@ -133,14 +140,15 @@ def test_a_product_has_the_same_bits_every_time(way, language):
 
 @every_way
 def test_products_share_no_memory(way, language):
-    """Made one after the other and run in the other order, twice."""
+    """Made one after the other and run in the other order, twice: what one leaves behind is nothing to the next."""
     device = Watched()
     made = []
-    for name in ("imbalanced", "slices_of_every_width"):
+    for name in ("around_the_sizes_of_groups", "slices_of_every_width"):
         trial = checks.integers(edges.EDGES[name]())
         y = np.full(trial.csr.rows, np.nan, np.float32)
         made.append((trial, y, product(way, trial.csr, trial.x, y, language=language, device=device)))
     for trial, y, one in (*reversed(made), *made):
+        y.fill(np.nan)
         one.run(device)
         assert checks.faults(trial.csr, trial.x, y) == []
     assert device.wrong == []
@@ -239,8 +247,8 @@ def test_row_pointers_past_32_bits(way, options, language, start, pointer, holes
 
 
 def many_rows(way, language, holes, monkeypatch, **options):
-    """The last six of 2^26 + 4 rows, whose 32 lanes each are more threads than an int32 counts."""
-    rows = 2**26 + 4
+    """The last six of 2^27 + 4 rows, whose 32 lanes each are more threads than 32 bits count."""
+    rows = 2**27 + 4
     indptr, y = holes(rows + 1, np.int32), holes(rows, np.float32)
     indptr[-4:] = 5, 10, 15, 20
     csr = formats.Csr((rows, 5), indptr, np.int32(COLUMNS * 4), np.float32(VALUES * 4))
