@@ -36,7 +36,8 @@ def multiply(way, language, csr, x, y, beta=0, **options):
     """(y, kinds of what the machine reports) after y = A x + beta y."""
     x, y, kinds = np.float32(x), np.full(csr.rows, y, np.float32), set()
     for launch in products.product(way, csr, x, y, 1, beta, language=language, **options).launches:
-        report = gpukit.profile(launch.kernel, launch.grid, launch.block, *launch.args)
+        shared = launch.shared_bytes
+        report = gpukit.profile(launch.kernel, launch.grid, launch.block, *launch.args, shared_bytes=shared)
         kinds |= {hazard.kind for hazard in report.hazards}
     return y.tolist(), kinds
 

@@ -18,6 +18,7 @@ Source: formats.py, hybrid.py and kernels.py name theirs.
 # products                   a format and its kernel, ready to be launched on a device
 # family                     the kernels as a family of gpukit's commands
 # checks                     whether an answer is right: three gates
+# edges                      small matrices that kernels have got wrong, and 35 mistakes that are kept away
 # references, cusparse       what others make of it: SciPy, CuPy, cuSPARSE, PyTorch
 # bench and bench_*          `gpukit bench spmv`: its matrices, measurements, summary, tables, figures and command
 # profiling                  `gpukit spmv`: what every way does with one matrix, as plain data;
