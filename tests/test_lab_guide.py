@@ -56,8 +56,8 @@ def test_it_is_short_enough_to_be_read():
 
 
 def test_the_languages_it_names_are_there():
-    in_cpp = [str(int(lab.number)) for lab in LABS if len(lab.languages) > 1]
-    assert f"Labs {' and '.join(in_cpp)} can be done in CUDA C++ too" in GUIDE
+    *first, last = [str(int(lab.number)) for lab in LABS if len(lab.languages) > 1]
+    assert f"Labs {', '.join(first)} and {last} can be done in CUDA C++ too" in GUIDE
 
 
 # --- its commands ----------------------------------------------------------------------------------------------------
@@ -124,7 +124,7 @@ def test_from_release_to_grades(tmp_path, capsys, monkeypatch):
 
 
 def test_what_it_shows_of_tags_is_what_the_template_has():
-    assert (ROOT / "labs" / "template").is_dir() and "cp -r labs/template labs/07_mine" in GUIDE
+    assert (ROOT / "labs" / "template").is_dir() and "cp -r labs/template labs/08_mine" in GUIDE
     assert (ROOT / "labs" / "template" / "wrong" / "off_by_one.py").is_file()
 
 
