@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from family_runs import needs_compiler
 
-from gpukit.labs import answers, find_labs, overlay, regions, release, running
+from gpukit.labs import answers, find_labs, overlay, references, regions, release, running
 from gpukit.labs.answers import Answer
 from gpukit.labs.folders import Lab
 from gpukit.labs.references import Counted
@@ -161,6 +161,17 @@ def test_a_solution_passes_everything(one, seed):
     found = outcomes(one.lab, solution(one.lab, one.language), seed)
     assert found and not not_passed(found)
     assert sum(outcome.points for outcome in found.values()) == one.lab.max_points > 0
+
+
+@pytest.mark.parametrize("one", SOLUTIONS)
+def test_a_solution_passes_against_what_students_have_of_it(one):
+    """The recorded reference, on the inputs that it was recorded with."""
+    known = references.recorded(one.lab.path, one.language)
+    answer = solution(one.lab, one.language)
+    found = {
+        t.name: running.run_test(one.lab, t, answer, known, SEEDS[1]) for t in one.lab.tests if t.name in known.tests
+    }
+    assert len(found) == len(known.tests) > 0 and not not_passed(found)
 
 
 @pytest.mark.parametrize("one", SOLUTIONS)

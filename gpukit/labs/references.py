@@ -36,7 +36,7 @@ class Reference(Protocol):
         """The seed that this test's input must be made from."""
 
     def counters(self, launch: Launch) -> Counters:
-        """What the solution's launch counts."""
+        """What the solution's launch counts; a counter that is 0 may be missing."""
 
 
 @dataclass
@@ -60,7 +60,7 @@ class Counted:
 
 @dataclass(frozen=True)
 class Recorded:
-    """The solution is not there. `tests`: test -> counters of its cost launches, in order."""
+    """The solution is not there. `tests`: test -> counters of its cost launches, in order, without those that are 0."""
 
     file: str
     tests: dict[str, list[Counters]]
