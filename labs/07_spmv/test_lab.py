@@ -81,7 +81,7 @@ def edges(lab):
         (34, 7, [3] * 33 + [40], "the last row is long, and has every column several times"),
     ):
         matrix = csr(lab, np.array(lengths), width)
-        yield f"{rows} rows, {width} columns: {about}", matrix, whole_numbers(lab, width)
+        yield f"{rows} x {width}: {about}", matrix, whole_numbers(lab, width)
 
 
 def with_inf(lab):
@@ -145,7 +145,7 @@ def test_7_2_right(lab):
     for rows in ROWS:
         columns = int(lab.rng.integers(20, 300))
         matrix = csr(lab, mixed_lengths(lab, rows), columns)
-        about = f"{rows} rows, {columns} columns, whole numbers: exact"
+        about = f"{rows} x {columns}, rows of 0 to 70 entries, whole numbers: exact"
         lab.check("csr_thread", **scaled(launch(matrix, whole_numbers(lab, columns)), 1, 0), about=about)
     matrix, x = csr(lab, mixed_lengths(lab, 64), 50, gaussian), gaussian(lab, 50)
     about = "a row of n entries is off by (n + 2) * 2^-24 of its sum of magnitudes at most"
@@ -189,7 +189,9 @@ def test_7_3_right(lab):
     """Which entries of its row does lane 5 take, of a row of 33, of 70, of none? Who stores, and for which rows?"""
     for rows in ROWS:
         matrix, x = csr(lab, mixed_lengths(lab, rows), 90), whole_numbers(lab, 90)
-        lab.check("csr_warp", **launch(matrix, x, 32), about=f"{rows} rows of 0 to 70 entries, whole numbers: exact")
+        lab.check(
+            "csr_warp", **launch(matrix, x, 32), about=f"{rows} x 90, rows of 0 to 70 entries, whole numbers: exact"
+        )
     for about, matrix, x in (*edges(lab), with_inf(lab)):
         lab.check("csr_warp", **launch(matrix, x, 32), about=about)
 
@@ -226,7 +228,7 @@ def test_7_4_right(lab):
     for lanes in (2, 4, 8, 16, 32):
         for rows in (1, 33, 101):
             matrix, x = csr(lab, mixed_lengths(lab, rows), 90), whole_numbers(lab, 90)
-            about = f"{lanes} lanes a row, {rows} rows of 0 to 70 entries, whole numbers: exact"
+            about = f"{lanes} lanes a row; {rows} x 90, rows of 0 to 70 entries, whole numbers: exact"
             lab.check("csr_subwarp", **with_lanes(launch(matrix, x, lanes), lanes), about=about)
     for about, matrix, x in (*edges(lab), with_inf(lab)):
         lab.check("csr_subwarp", **with_lanes(launch(matrix, x, 4), 4), about=f"4 lanes a row; {about}")
@@ -301,7 +303,7 @@ def read_by_rows(array, indptr, first, step):
 
 def matrices_to_convert(lab):
     """(what is special, matrix)."""
-    found = [(f"{rows} rows", csr(lab, lab.rng.integers(0, 8, rows), 30)) for rows in (1, 31, 33, 100)]
+    found = [(f"{rows} x 30", csr(lab, lab.rng.integers(0, 8, rows), 30)) for rows in (1, 31, 33, 100)]
     found.append(("the longest row is not the last one", csr(lab, np.array([1, 9, 0, 2]), 5)))
     found += [(about, matrix) for about, matrix, _ in edges(lab)]
     found.append(("no row", csr(lab, np.zeros(0, int), 3)))
@@ -384,7 +386,7 @@ def test_7_6_right(lab):
     """What would padding read of x, and what is 0 times that?"""
     for rows in ROWS:
         columns, values = padded(lab, lab.rng.integers(0, 9, rows), 30)
-        about = f"{rows} rows of 0 to 8 entries, whole numbers: exact"
+        about = f"{rows} x 30, rows of 0 to 8 entries, whole numbers: exact"
         lab.check("ell", **ell_launch(columns, values, whole_numbers(lab, 30)), about=about)
     columns, values = padded(lab, np.zeros(40, int), 30)
     lab.check("ell", **ell_launch(columns, values, whole_numbers(lab, 30)), about="40 rows without entries: width 0")
@@ -431,7 +433,7 @@ def test_7_7_order(lab):
             good = (rows_there == permutation) & once & (home[rows_there] == home)
             return np.where(good, lengths[rows_there], -1)
 
-        about = f"{rows} rows, windows of {sigma}; -1 marks a row that is not of this window, or is there twice"
+        about = f"rows: {rows}, windows of {sigma}; -1 marks a row that is not of this window, or is there twice"
         if lab.language == "Python":
             (permutation,) = of_types(lab, "order_rows", (lengths, sigma), got, ("int32",))
             what = f"lengths in the order of {call_of('order_rows', (lengths, sigma))}"
@@ -475,7 +477,7 @@ def test_7_7_slices(lab):
     for (about, matrix, height), call, got in zip(given, calls, results, strict=True):
         rows = call[3].size
         offsets, by_rows, expected = slices_of(lab, matrix, call[3], height)
-        about = f"{about}; {rows} rows, slices of {height}"
+        about = f"{about}; rows: {rows}, slices of {height}"
         if lab.language == "Python":
             got = of_types(lab, "to_sliced_ell", call, got, ("int32", "int32", "float32"))
             lab.expect(f"offsets of {call_of('to_sliced_ell', call)}", got[0], offsets, about=about)
@@ -533,7 +535,7 @@ def sliced_launch(lab, made, rows, height, x):
 def test_7_8_right(lab):
     """Which slice is place 70 in, how wide is that one, and which row stands there? How do you know the last slot?"""
     for rows, height in ((1, 32), (31, 8), (33, 32), (100, 32), (257, 64), (130, 5)):
-        about = f"{rows} rows in slices of {height}, whole numbers: exact"
+        about = f"rows: {rows}, slices of {height}, whole numbers: exact"
         run = sliced_launch(lab, slices(lab, rows, height), rows, height, whole_numbers(lab, 30))
         lab.check("sliced_ell", **run, about=about)
     made = slices(lab, 90, 32)
