@@ -28,7 +28,7 @@ def entries_of(made):
     """(row, column, value) of every slot that is no padding, found by what the docstring of Hybrid says."""
     found = []
     for piece in made.slices.tolist():
-        line, lines, column, wide, first, count, shift = piece[:7]
+        line, lines, column, wide, first, count, shift, turns = piece
         for k in range(lines):
             for lane in range(32):
                 if wide:
@@ -38,8 +38,7 @@ def entries_of(made):
                     distance = int(made.columns[32 * (column + k) + lane])
                     at, empty = int(made.bases[line + k]) + distance, distance == 0xFFFF
                 value = float(made.values[32 * (line + k) + lane])
-                # 2^-shift rows of a lane take lines by turns; 2^shift lanes of a row are neighbours
-                place = lane + 32 * (k % (1 << -shift)) if shift < 0 else lane >> shift
+                place = (32 * (k % (1 << turns)) + lane) >> shift
                 if empty:
                     assert value == 0
                     continue
@@ -83,9 +82,10 @@ def test_a_row_gets_the_lanes_that_keep_it_within_the_steps():
     assert made.rows.tolist() == [11, 10, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1]
 
 
-def test_short_rows_share_a_lane():
+def test_short_rows_take_turns_on_a_lane():
     made = hybrid.Hybrid.from_csr(with_lengths([4] * 10 + [2] * 200 + [1, 8]), steps=8, sigma=1000)
-    assert made.slices[:, SHIFT].tolist() == [0, -1, -2, -2]
+    assert made.slices[:, SHIFT].tolist() == [0, 0, 0, 0]
+    assert made.slices[:, hybrid.TURNS].tolist() == [0, 1, 2, 2]
     assert made.slices[:, COUNT].tolist() == [1, 10, 128, 73]
     assert made.slices[:, LINES].tolist() == [8, 8, 8, 8]  # 1 x 8, 2 x 4, 4 x 2 entries of a lane
 

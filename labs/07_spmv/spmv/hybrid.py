@@ -24,14 +24,22 @@ from .formats import Array, Csr, rows_and_places, stable_order, xp_of
 
 LANES = 32  # of a warp, and slots of a line
 FAR = 0xFFFF  # padding among 16-bit columns; a 32-bit column of two of them is PADDING
-# log2 of the lanes of a row: from four rows to a lane, to a row that has the whole warp.
-LEAST_SHIFT, MOST_SHIFT = -2, 5
-MOST_ROWS = LANES << -LEAST_SHIFT  # of a slice
+MOST_SHIFT = 5  # log2 of the most lanes of a row
+MOST_TURNS = 2  # log2 of the most rows that share the same lanes
+MOST_ROWS = LANES << MOST_TURNS  # of a slice
 # What the columns of `Hybrid.slices` hold.
-LINE, LINES, COLUMN, WIDE, FIRST, COUNT, SHIFT = range(7)
+LINE, LINES, COLUMN, WIDE, FIRST, COUNT, SHIFT, TURNS = range(8)
 FIELDS = 8  # a power of two, so that C++ reads them by two loads of 16 bytes
 # Columns of `Hybrid.split`.
 ROW, PART, PARTS = range(3)
+
+
+@dataclass(frozen=True)
+class Share:
+    """The least that a row may have of a warp. least: log2 of its lanes. turns: log2 of the rows that share them."""
+
+    least: int = 0
+    turns: int = MOST_TURNS
 
 
 @dataclass(frozen=True)
@@ -40,8 +48,8 @@ class Hybrid:
 
     slices: (slices, 8) int32. LINE, LINES: its slots are those of lines LINE up to LINE + LINES. COLUMN: its columns
         begin at columns[32 * COLUMN]. WIDE: 1 where they are 32-bit. FIRST, COUNT: its rows are places FIRST up to
-        FIRST + COUNT. SHIFT: log2 of the lanes of each. With 2^SHIFT lanes, place p has the lanes from p << SHIFT on.
-        With a negative SHIFT a lane has 2^-SHIFT rows, places lane, lane + 32, ..., which take lines by turns.
+        FIRST + COUNT. SHIFT: log2 of the lanes of each. TURNS: log2 of the rows that have the same lanes, and take lines
+        by turns. So place p has the lanes from (p << SHIFT) % 32 on, and its turn is the line (p << SHIFT) // 32.
     bases: (lines,) int32: what is added to the 16-bit columns of a line.
     columns: uint16, FAR where a slot is padding; far: the same memory as int32, for the slices that are wide.
     values: (32 * lines,).
@@ -79,20 +87,24 @@ class Hybrid:
         return int(sum(array.nbytes for array in stored))
 
     @classmethod
-    def from_csr(cls, csr: Csr, steps: int = 32, sigma: int = 1) -> Hybrid:
-        """`steps`: a row gets lanes until it needs no more lines than that, is cut where 32 lanes are too few, and
-        shares a lane where that many lines are enough for two or four such rows.
+    def from_csr(
+        cls, csr: Csr, steps: int = 32, sigma: int = 1, least: int | None = None, turns: int | None = None
+    ) -> Hybrid:
+        """`steps`: a row gets lanes until it needs no more lines than that, and is cut where 32 lanes are too few.
         Rows with the same number of lanes lie together, most lanes first: what takes longest begins first. Of those
         that share a warp with others, `sigma` neighbours are sorted together, longest first; 1 sorts nothing.
+        `least`: log2 of the fewest lanes of a row. `turns`: log2 of the most rows that take turns on the same lanes,
+        up to MOST_TURNS, where that needs no more lines either. None leaves both to what the columns are like.
 
         Raises MatrixError for steps or sigma below 1.
         """
         if steps < 1 or sigma < 1:
             raise MatrixError(f"{steps} steps and a sigma of {sigma} make no slices; both must be 1 or more")
+        share = Share(least or 0, MOST_TURNS if turns is None else turns)
         xp = xp_of(csr.data)
-        pieces = _Pieces(csr.lengths, steps, sigma)
-        order = _order(xp, pieces, sigma)
-        slices, of_place, within = _slices(xp, pieces.shift[order], pieces.width[order])
+        pieces = _Pieces(csr.lengths, steps, min(sigma, max(csr.rows, 1)), share)
+        order = pieces.order()
+        slices, of_place, within = pieces.slices(order)
         lines = int(slices[:, LINES].sum())
 
         place_of = xp.empty(order.size, np.int64)
@@ -100,11 +112,11 @@ class Hybrid:
         row, k = rows_and_places(csr)
         place = place_of[pieces.first[row] + k // pieces.most]
         k = k.astype(np.int64) % pieces.most
-        at, shift, within = of_place[place], pieces.shift[order][place], within[place]
-        lanes, rows = xp.maximum(shift, 0), xp.maximum(-shift, 0)  # log2 of both
-        groups = LANES >> lanes
-        line = slices[at, LINE] + ((k >> lanes) << rows) + within // groups
-        lane = ((within % groups) << lanes) + (k & ((1 << lanes) - 1))
+        at, within = of_place[place], within[place]
+        shift, turns_of = slices[at, SHIFT], slices[at, TURNS]
+        groups = LANES >> shift
+        line = slices[at, LINE] + ((k >> shift) << turns_of) + within // groups
+        lane = ((within % groups) << shift) + (k & ((1 << shift) - 1))
         values = xp.zeros(lines * LANES, csr.dtype)
         values[line * LANES + lane] = csr.data
         bases, wide = _bases(xp, csr.indices, line, lines)
@@ -135,24 +147,27 @@ class Hybrid:
         )
 
 
-def slots_of(lengths: Array, steps: int = 32, sigma: int = 1) -> int:
+def slots_of(lengths: Array, steps: int = 32, sigma: int = 1, share: Share = Share()) -> int:
     """How many slots the format would have for rows of these lengths, padding and all."""
-    xp = xp_of(lengths)
-    pieces = _Pieces(lengths, steps, sigma)
-    order = _order(xp, pieces, sigma)
-    slices, _, _ = _slices(xp, pieces.shift[order], pieces.width[order])
+    pieces = _Pieces(lengths, steps, sigma, share)
+    slices, _, _ = pieces.slices(pieces.order())
     return int(slices[:, LINES].sum()) * LANES
 
 
 class _Pieces:
     """Rows, and the pieces of those that are too long for one warp, in the order of the matrix.
 
-    most: entries of a piece. first: (rows + 1,), the first piece of a row. row, shift, width: (pieces,): whose it is,
-    log2 of its lanes, the most entries that a lane has of it. All int64. split, owners: as in `Hybrid`.
+    most: entries of a piece. first: (rows + 1,), the first piece of a row. row, kind, width: (pieces,): whose it is, what
+    share of a warp it gets (an index of `kinds`), the most entries that a lane has of it. All int64. split, owners: as in
+    `Hybrid`.
     """
 
-    def __init__(self, lengths: Array, steps: int, sigma: int) -> None:
+    def __init__(self, lengths: Array, steps: int, sigma: int, share: Share) -> None:
         xp = self.xp = xp_of(lengths)
+        self.sigma = sigma
+        # (log2 of lanes, log2 of turns), most of a warp first.
+        least = [(share.least, turns) for turns in range(1, share.turns + 1)]
+        self.kinds = [*((shift, 0) for shift in range(MOST_SHIFT, share.least - 1, -1)), *least]
         most = self.most = LANES * steps
         lengths = lengths.astype(np.int64)
         pieces = xp.maximum(-(-lengths // most), 1)
@@ -161,23 +176,24 @@ class _Pieces:
         self.row = owners_of(xp, first[:-1], count)
         length = xp.minimum(lengths[self.row] - (xp.arange(count) - first[self.row]) * most, most)
         self.is_cut = pieces[self.row] > 1
-        self.shift = xp.full(count, LEAST_SHIFT, np.int64)
-        for shift in range(LEAST_SHIFT, MOST_SHIFT):
-            self.shift += (length << -LEAST_SHIFT) > (steps << (shift - LEAST_SHIFT))
-        self.shift[self.is_cut] = MOST_SHIFT
+        self.kind = xp.zeros(count, np.int64)
+        for shift, turns in self.kinds[1:]:
+            self.kind += length <= (steps >> turns) << shift
+        self.kind[self.is_cut] = 0
         self._split(pieces)
         if sigma == 1 and count:
-            self._keep_neighbours()
-        self.width = (length + (1 << xp.maximum(self.shift, 0)) - 1) >> xp.maximum(self.shift, 0)
+            self._keep_neighbours(MOST_SHIFT - share.least)
+        shift = xp.asarray([shift for shift, _ in self.kinds])[self.kind]
+        self.width = (length + (1 << shift) - 1) >> shift
 
-    def _keep_neighbours(self) -> None:
-        """Short rows get the lanes of the longest short row near them, so that none leaves its place where rows are
-        nearly even, as those of a grid are."""
+    def _keep_neighbours(self, plain: int) -> None:
+        """Short rows get the share of the longest short row near them, so that none leaves its place where rows are
+        nearly even, as those of a grid are. `plain`: the first kind of short rows."""
         xp, near = self.xp, self.row // MOST_ROWS
-        short = self.shift <= 0
-        longest = xp.full(int(near[-1]) + 1, LEAST_SHIFT, np.int32)
-        xp.maximum.at(longest, near[short], self.shift[short].astype(np.int32))
-        self.shift[short] = longest[near[short]]
+        short = self.kind >= plain
+        longest = xp.full(int(near[-1]) + 1, len(self.kinds), np.int32)
+        xp.minimum.at(longest, near[short], self.kind[short].astype(np.int32))
+        self.kind[short] = longest[near[short]]
 
     def _split(self, pieces: Array) -> None:
         """The rows that are cut, given how many pieces each row has."""
@@ -198,44 +214,43 @@ class _Pieces:
             return xp.zeros(0, np.int32)
         return target[order].astype(np.int32)
 
+    def order(self) -> Array:
+        """(pieces,) place -> piece: by kind, by window, by width."""
+        xp = self.xp
+        if not self.row.size:
+            return xp.zeros(0, np.int64)
+        most = int(self.width.max()) + 1
+        # A row that has a warp for itself costs no locality wherever it goes, and the longest had better begin first.
+        alone = self.kind == 0
+        sorted_ = alone if self.sigma == 1 else xp.ones_like(alone)
+        window = xp.where(alone | (self.sigma == 1), 0, self.row // self.sigma)
+        width = xp.where(sorted_, self.width, 0)
+        return stable_order((self.kind * (int(window.max()) + 1) + window) * most + (most - 1 - width))
 
-def _order(xp: ModuleType, pieces: _Pieces, sigma: int) -> Array:
-    """(pieces,) place -> piece: by lanes, by window, by steps."""
-    if not pieces.row.size:
-        return xp.zeros(0, np.int64)
-    most = int(pieces.width.max()) + 1
-    # A row that has a warp for itself costs no locality wherever it goes, and the longest had better begin first.
-    alone = pieces.shift == MOST_SHIFT
-    sorted_ = alone if sigma == 1 else xp.ones_like(alone)
-    window = xp.where(alone | (sigma == 1), 0, pieces.row // sigma)
-    width = xp.where(sorted_, pieces.width, 0)
-    return stable_order(((MOST_SHIFT - pieces.shift) * (int(window.max()) + 1) + window) * most + (most - 1 - width))
-
-
-def _slices(xp: ModuleType, shift: Array, width: Array) -> tuple[Array, Array, Array]:
-    """The slices of places in their order, all but COLUMN and WIDE, and each place's slice and its place in it."""
-    tables = [xp.zeros((0, FIELDS), np.int64)]
-    of_place, within = xp.empty(shift.size, np.int64), xp.empty(shift.size, np.int64)
-    first, made = 0, 0
-    for lanes in range(MOST_SHIFT, LEAST_SHIFT - 1, -1):
-        members = int((shift == lanes).sum())
-        held = MOST_ROWS >> (lanes - LEAST_SHIFT)
-        count = -(-members // held)
-        widths = xp.zeros(count * held, np.int64)
-        widths[:members] = width[first : first + members]
-        table = xp.zeros((count, FIELDS), np.int64)
-        table[:, LINES] = widths.reshape(count, held).max(axis=1) << max(-lanes, 0) if count else 0
-        table[:, FIRST] = first + xp.arange(count) * held
-        table[:, COUNT] = xp.minimum(held, first + members - table[:, FIRST])
-        table[:, SHIFT] = lanes
-        tables.append(table)
-        rank = xp.arange(members)
-        of_place[first : first + members] = made + rank // held
-        within[first : first + members] = rank % held
-        first, made = first + members, made + count
-    slices = xp.concatenate(tables)
-    slices[:, LINE] = _starts(xp, slices[:, LINES])[:-1]
-    return slices, of_place, within
+    def slices(self, order: Array) -> tuple[Array, Array, Array]:
+        """The slices of places in that order, all but COLUMN and WIDE; each place's slice, and its place in it."""
+        xp, kind, width = self.xp, self.kind[order], self.width[order]
+        tables = []
+        of_place, within = xp.empty(kind.size, np.int64), xp.empty(kind.size, np.int64)
+        first, made = 0, 0
+        for number, (shift, turns) in enumerate(self.kinds):
+            members, held = int((kind == number).sum()), (LANES >> shift) << turns
+            count = -(-members // held)
+            widths = xp.zeros(count * held, np.int64)
+            widths[:members] = width[first : first + members]
+            table = xp.zeros((count, FIELDS), np.int64)
+            table[:, LINES] = widths.reshape(count, held).max(axis=1) << turns if count else 0
+            table[:, FIRST] = first + xp.arange(count) * held
+            table[:, COUNT] = xp.minimum(held, first + members - table[:, FIRST])
+            table[:, SHIFT], table[:, TURNS] = shift, turns
+            tables.append(table)
+            rank = xp.arange(members)
+            of_place[first : first + members] = made + rank // held
+            within[first : first + members] = rank % held
+            first, made = first + members, made + count
+        slices = xp.concatenate(tables)
+        slices[:, LINE] = _starts(xp, slices[:, LINES])[:-1]
+        return slices, of_place, within
 
 
 def _bases(xp: ModuleType, indices: Array, line: Array, lines: int) -> tuple[Array, Array]:
