@@ -28,7 +28,7 @@ def entries_of(made):
     """(row, column, value) of every slot that is no padding, found by what the docstring of Hybrid says."""
     found = []
     for piece in made.slices.tolist():
-        line, lines, column, wide, first, count, shift, turns = piece
+        line, lines, column, wide, first, count, shift = piece[:7]
         for k in range(lines):
             for lane in range(32):
                 if wide:
@@ -38,7 +38,8 @@ def entries_of(made):
                     distance = int(made.columns[32 * (column + k) + lane])
                     at, empty = int(made.bases[line + k]) + distance, distance == 0xFFFF
                 value = float(made.values[32 * (line + k) + lane])
-                place = (32 * (k % (1 << turns)) + lane) >> shift
+                # 2^-shift rows of a lane take lines by turns; 2^shift lanes of a row are neighbours
+                place = lane + 32 * (k % (1 << -shift)) if shift < 0 else lane >> shift
                 if empty:
                     assert value == 0
                     continue
@@ -70,7 +71,7 @@ def test_every_entry_lies_once_where_the_slices_say(lengths, sigma, steps, colum
     csr = with_lengths(lengths, columns)
     made = hybrid.Hybrid.from_csr(csr, steps=steps, sigma=sigma)
     assert entries_of(made) == stored(csr)
-    assert made.slots == hybrid.slots_of(csr.lengths, steps, sigma)
+    assert made.slots == hybrid.slots_of(csr.lengths, steps, sigma, hybrid.least_share(csr, sigma))
     assert (made.slices[:, LINES] <= steps).all()
 
 
@@ -82,10 +83,9 @@ def test_a_row_gets_the_lanes_that_keep_it_within_the_steps():
     assert made.rows.tolist() == [11, 10, 8, 9, 6, 7, 4, 5, 2, 3, 0, 1]
 
 
-def test_short_rows_take_turns_on_a_lane():
-    made = hybrid.Hybrid.from_csr(with_lengths([4] * 10 + [2] * 200 + [1, 8]), steps=8, sigma=1000)
-    assert made.slices[:, SHIFT].tolist() == [0, 0, 0, 0]
-    assert made.slices[:, hybrid.TURNS].tolist() == [0, 1, 2, 2]
+def test_short_rows_share_a_lane():
+    made = hybrid.Hybrid.from_csr(with_lengths([4] * 10 + [2] * 200 + [1, 8]), steps=8, sigma=1000, least=-2)
+    assert made.slices[:, SHIFT].tolist() == [0, -1, -2, -2]
     assert made.slices[:, COUNT].tolist() == [1, 10, 128, 73]
     assert made.slices[:, LINES].tolist() == [8, 8, 8, 8]  # 1 x 8, 2 x 4, 4 x 2 entries of a lane
 
@@ -125,6 +125,25 @@ def test_sorting_saves_padding():
     lengths = np.random.default_rng(0).integers(1, 30, 4096)
     slots = [hybrid.slots_of(lengths, 32, sigma) for sigma in (1, 256, 4096)]
     assert slots[0] > 1.5 * slots[1] > 1.5 * slots[2] >= 1.5 * lengths.sum()
+
+
+def test_the_least_share_is_what_the_columns_and_the_order_allow():
+    grid = formats.Csr((320, 320), np.arange(321, dtype=np.int32), np.arange(320, dtype=np.int32), np.ones(320))
+    assert hybrid.least_share(grid, 1) == -2 and hybrid.least_share(grid, 64) == -1
+    assert hybrid.least_share(with_lengths([3] * 320, columns=10**6), 1) == 0
+    assert hybrid.least_share(with_lengths([16] * 320, columns=10**6), 1) == 1
+    assert hybrid.least_share(with_lengths([0] * 320), 1) == -2 and hybrid.least_share(with_lengths([]), 1) == -2
+
+
+def test_a_share_that_there_is_not_is_refused():
+    for least in (-3, 6):
+        with pytest.raises(errors.MatrixError, match="a row gets"):
+            hybrid.Hybrid.from_csr(with_lengths([1]), least=least)
+
+
+def test_a_window_may_be_of_any_size():
+    made = hybrid.Hybrid.from_csr(with_lengths([1, 2, 3]), sigma=10**30)
+    assert made.rows.tolist() == [2, 1, 0]
 
 
 @pytest.mark.parametrize(("steps", "sigma"), [(0, 1), (8, 0)])

@@ -1,4 +1,4 @@
-"""Which way to multiply a matrix, from one pass over its row pointer, and why.
+"""Which way to multiply a matrix, from one pass over its row pointer and the first column of every row, and why.
 
 On an H200 the hybrid was the fastest way, or within a few percent of it, on every matrix that was measured
 (data/results/bench_h200_spmv.json), so what is left to choose is whether a conversion pays at all, how many lanes rows
@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .formats import Csr, xp_of
-from .hybrid import LANES, slots_of
+from .formats import Array, Csr, xp_of
+from .hybrid import LANES, least_share, slots_of
 
 # Products after which a conversion has paid for itself on an H200, where it takes as long as some hundred products.
 PAYS_AFTER = 500
@@ -44,7 +44,7 @@ class Choice:
 
 
 def choose_format(csr: Csr, products: int | None = None) -> Choice:
-    """The way to multiply this matrix, on the device where it lies. Only its row pointer is read.
+    """The way to multiply this matrix, on the device where it lies.
 
     products: how many the matrix is used for; None for more than a conversion takes to pay.
     """
@@ -59,7 +59,7 @@ def choose_format(csr: Csr, products: int | None = None) -> Choice:
     elif products is not None and products < PAYS_AFTER:
         made = _without_conversion(products, mean, longest)
     else:
-        made = _hybrid(lengths, rows, nnz, mean, longest)
+        made = _hybrid(csr, lengths, mean, longest)
     if nnz:
         made.rejected.update(_rejected(xp, lengths, rows, nnz, mean, longest, made.way))
     return Choice(made.way, made.options, made.why, made.rejected, time.perf_counter() - began)
@@ -84,18 +84,25 @@ def _lanes(mean: float) -> int:
     return 1 if mean <= 4 else min(LANES, 2 ** max(1, math.ceil(math.log2(mean / 8))))
 
 
-def _hybrid(lengths: Any, rows: int, nnz: int, mean: float, longest: int) -> Choice:
+def _hybrid(csr: Csr, lengths: Array, mean: float, longest: int) -> Choice:
+    rows, nnz = csr.rows, csr.nnz
     steps = next((steps for steps in STEPS if nnz >= WARPS * LANES * steps), STEPS[-1])
-    slots = slots_of(lengths, steps, 1)
+    slots = slots_of(lengths, steps, 1, least_share(csr, 1))
     padding = 1 - nnz / slots
     sigma = 1
     order = f"{padding:.0%} padding in the order they have"
     if padding > LITTLE_PADDING and slots - nnz > FEW_SLOTS * rows and rows > LANES:
         sigma = min(SIGMA, rows)
-        order = f"{1 - nnz / slots_of(lengths, steps, sigma):.0%} padding with {sigma:,} rows sorted together, {order}"
+        left = 1 - nnz / slots_of(lengths, steps, sigma, least_share(csr, sigma))
+        order = f"{left:.0%} padding with {sigma:,} rows sorted together, {order}"
+    share = {1: "two lanes at least", 0: "one lane at least", -1: "half a lane", -2: "a quarter of a lane"}
+    least = least_share(csr, sigma)
     cut = f"; the longest row, {longest:,} entries, is cut into pieces" if longest > LANES * steps else ""
-    why = f"rows of {mean:.1f} entries in the mean get lanes so that none takes more than {steps} steps: {order}{cut}"
-    return Choice("hybrid", {"steps": steps, "sigma": sigma}, why)
+    why = (
+        f"rows of {mean:.1f} entries in the mean get lanes so that none takes more than {steps} steps, the shortest "
+        f"{share[least]}: {order}{cut}"
+    )
+    return Choice("hybrid", {"steps": steps, "sigma": sigma, "least": least}, why)
 
 
 def _rejected(xp: Any, lengths: Any, rows: int, nnz: int, mean: float, longest: int, way: str) -> dict[str, str]:

@@ -1,11 +1,11 @@
 """Sliced ELL in which a row gets as many lanes as it needs: a lane does several short rows, or one, or shares one with
 other lanes, and a long row gets one warp or more; in one format and one launch.
 
-A slice is what one warp does, in lines of 32 slots, one for each lane. All rows of a slice get the same share of it, from
-a quarter of a lane to 32 lanes, so that it holds 128 rows to 1, and it has as many lines as its longest row needs. A row
-that would keep a warp for too long is cut into pieces, a slice each; the warp that is done last adds up what the others
-have found. Columns are stored as 16-bit distances from the leftmost one of their line, where those of a slice allow it:
-6 bytes a float32 entry, not 8.
+A slice is what one warp does, in lines of 32 slots, one for each lane. All rows of a slice get the same share of the
+warp, so that it holds 128 rows to 1, and it has as many lines as its longest row needs. A row that would keep a warp
+for too long is cut into pieces, a slice each; the warp that is done last adds up what the others have found. Columns
+are stored as 16-bit distances from the leftmost one of their line, where those of a slice allow it: 6 bytes a float32
+entry, not 8.
 
 Source: slices and sorting windows as in formats.py; several threads a row are Anzt, Tomov and Dongarra, "Implementing a
 sparse matrix vector product for the SELL-C/SELL-C-sigma formats on NVIDIA GPUs" (UT-EECS-14-727, 2014); short columns
@@ -24,22 +24,15 @@ from .formats import Array, Csr, rows_and_places, stable_order, xp_of
 
 LANES = 32  # of a warp, and slots of a line
 FAR = 0xFFFF  # padding among 16-bit columns; a 32-bit column of two of them is PADDING
-MOST_SHIFT = 5  # log2 of the most lanes of a row
-MOST_TURNS = 2  # log2 of the most rows that share the same lanes
-MOST_ROWS = LANES << MOST_TURNS  # of a slice
+# log2 of the lanes of a row, from four rows to a lane to a row that has the whole warp.
+LEAST_SHIFT, MOST_SHIFT = -2, 5
+MOST_ROWS = LANES << -LEAST_SHIFT  # of a slice
+MANY_ENTRIES = 8  # of a row, so that two lanes have enough to do
 # What the columns of `Hybrid.slices` hold.
-LINE, LINES, COLUMN, WIDE, FIRST, COUNT, SHIFT, TURNS = range(8)
+LINE, LINES, COLUMN, WIDE, FIRST, COUNT, SHIFT = range(7)
 FIELDS = 8  # a power of two, so that C++ reads them by two loads of 16 bytes
 # Columns of `Hybrid.split`.
 ROW, PART, PARTS = range(3)
-
-
-@dataclass(frozen=True)
-class Share:
-    """The least that a row may have of a warp. least: log2 of its lanes. turns: log2 of the rows that share them."""
-
-    least: int = 0
-    turns: int = MOST_TURNS
 
 
 @dataclass(frozen=True)
@@ -48,8 +41,8 @@ class Hybrid:
 
     slices: (slices, 8) int32. LINE, LINES: its slots are those of lines LINE up to LINE + LINES. COLUMN: its columns
         begin at columns[32 * COLUMN]. WIDE: 1 where they are 32-bit. FIRST, COUNT: its rows are places FIRST up to
-        FIRST + COUNT. SHIFT: log2 of the lanes of each. TURNS: log2 of the rows that have the same lanes, and take lines
-        by turns. So place p has the lanes from (p << SHIFT) % 32 on, and its turn is the line (p << SHIFT) // 32.
+        FIRST + COUNT. SHIFT: log2 of the lanes of each. With 2^SHIFT lanes, place p has the lanes from p << SHIFT on.
+        With a negative SHIFT a lane has 2^-SHIFT rows, places lane, lane + 32, ..., which take lines by turns.
     bases: (lines,) int32: what is added to the 16-bit columns of a line.
     columns: uint16, FAR where a slot is padding; far: the same memory as int32, for the slices that are wide.
     values: (32 * lines,).
@@ -87,22 +80,22 @@ class Hybrid:
         return int(sum(array.nbytes for array in stored))
 
     @classmethod
-    def from_csr(
-        cls, csr: Csr, steps: int = 32, sigma: int = 1, least: int | None = None, turns: int | None = None
-    ) -> Hybrid:
+    def from_csr(cls, csr: Csr, steps: int = 32, sigma: int = 1, least: int | None = None) -> Hybrid:
         """`steps`: a row gets lanes until it needs no more lines than that, and is cut where 32 lanes are too few.
+        `least`: log2 of the fewest lanes of a row; -1 and -2 for up to 2 and 4 rows a lane, where that needs no more
+        lines either. None for what `least_share` says.
         Rows with the same number of lanes lie together, most lanes first: what takes longest begins first. Of those
         that share a warp with others, `sigma` neighbours are sorted together, longest first; 1 sorts nothing.
-        `least`: log2 of the fewest lanes of a row. `turns`: log2 of the most rows that take turns on the same lanes,
-        up to MOST_TURNS, where that needs no more lines either. None leaves both to what the columns are like.
 
-        Raises MatrixError for steps or sigma below 1.
+        Raises MatrixError for steps or sigma below 1, and for a share that there is not.
         """
         if steps < 1 or sigma < 1:
             raise MatrixError(f"{steps} steps and a sigma of {sigma} make no slices; both must be 1 or more")
-        share = Share(least or 0, MOST_TURNS if turns is None else turns)
+        least = least_share(csr, sigma) if least is None else least
+        if not LEAST_SHIFT <= least <= MOST_SHIFT:
+            raise MatrixError(f"a row gets 2^{LEAST_SHIFT} to 2^{MOST_SHIFT} lanes at least, not 2^{least}")
         xp = xp_of(csr.data)
-        pieces = _Pieces(csr.lengths, steps, min(sigma, max(csr.rows, 1)), share)
+        pieces = _Pieces(csr.lengths, steps, sigma, least)
         order = pieces.order()
         slices, of_place, within = pieces.slices(order)
         lines = int(slices[:, LINES].sum())
@@ -113,10 +106,11 @@ class Hybrid:
         place = place_of[pieces.first[row] + k // pieces.most]
         k = k.astype(np.int64) % pieces.most
         at, within = of_place[place], within[place]
-        shift, turns_of = slices[at, SHIFT], slices[at, TURNS]
-        groups = LANES >> shift
-        line = slices[at, LINE] + ((k >> shift) << turns_of) + within // groups
-        lane = ((within % groups) << shift) + (k & ((1 << shift) - 1))
+        shift = slices[at, SHIFT]
+        lanes, rows_of_lane = xp.maximum(shift, 0), xp.maximum(-shift, 0)  # log2 of both
+        groups = LANES >> lanes
+        line = slices[at, LINE] + ((k >> lanes) << rows_of_lane) + within // groups
+        lane = ((within % groups) << lanes) + (k & ((1 << lanes) - 1))
         values = xp.zeros(lines * LANES, csr.dtype)
         values[line * LANES + lane] = csr.data
         bases, wide = _bases(xp, csr.indices, line, lines)
@@ -147,27 +141,45 @@ class Hybrid:
         )
 
 
-def slots_of(lengths: Array, steps: int = 32, sigma: int = 1, share: Share = Share()) -> int:
+def slots_of(lengths: Array, steps: int = 32, sigma: int = 1, least: int = 0) -> int:
     """How many slots the format would have for rows of these lengths, padding and all."""
-    pieces = _Pieces(lengths, steps, sigma, share)
+    pieces = _Pieces(lengths, steps, sigma, least)
     slices, _, _ = pieces.slices(pieces.order())
     return int(slices[:, LINES].sum()) * LANES
+
+
+def least_share(csr: Csr, sigma: int) -> int:
+    """log2 of the fewest lanes that a row had better get, by what its columns are like.
+
+    Where neighbouring rows have neighbouring columns, more loads under way are what helps: a lane does 4 short rows, or
+    2 where sorting has put rows of other places together. Where columns are far apart, it is the cache that limits: two
+    lanes for a row read more of a sector at once, unless rows are so short that one of them would have nothing to do.
+    """
+    if not near(csr):
+        return 1 if csr.nnz >= MANY_ENTRIES * csr.rows else 0
+    return LEAST_SHIFT if sigma == 1 else LEAST_SHIFT + 1
+
+
+def near(csr: Csr) -> bool:
+    """Whether the first columns of 32 neighbouring rows mostly lie within the reach of 16 bits. Empty rows count with
+    the column that follows."""
+    xp, whole = xp_of(csr.data), csr.rows // LANES * LANES
+    if not whole or not csr.nnz:
+        return True
+    first = csr.indices[xp.minimum(csr.indptr[:whole], csr.nnz - 1)].reshape(-1, LANES)
+    return bool((first.max(axis=1) - first.min(axis=1) < FAR).mean() >= 0.5)
 
 
 class _Pieces:
     """Rows, and the pieces of those that are too long for one warp, in the order of the matrix.
 
-    most: entries of a piece. first: (rows + 1,), the first piece of a row. row, kind, width: (pieces,): whose it is, what
-    share of a warp it gets (an index of `kinds`), the most entries that a lane has of it. All int64. split, owners: as in
-    `Hybrid`.
+    most: entries of a piece. first: (rows + 1,), the first piece of a row. row, shift, width: (pieces,): whose it is,
+    log2 of its lanes, the most entries that a lane has of it. All int64. split, owners: as in `Hybrid`.
     """
 
-    def __init__(self, lengths: Array, steps: int, sigma: int, share: Share) -> None:
+    def __init__(self, lengths: Array, steps: int, sigma: int, least: int) -> None:
         xp = self.xp = xp_of(lengths)
-        self.sigma = sigma
-        # (log2 of lanes, log2 of turns), most of a warp first.
-        least = [(share.least, turns) for turns in range(1, share.turns + 1)]
-        self.kinds = [*((shift, 0) for shift in range(MOST_SHIFT, share.least - 1, -1)), *least]
+        self.sigma, self.least = min(sigma, max(int(lengths.size), 1)), least
         most = self.most = LANES * steps
         lengths = lengths.astype(np.int64)
         pieces = xp.maximum(-(-lengths // most), 1)
@@ -176,24 +188,24 @@ class _Pieces:
         self.row = owners_of(xp, first[:-1], count)
         length = xp.minimum(lengths[self.row] - (xp.arange(count) - first[self.row]) * most, most)
         self.is_cut = pieces[self.row] > 1
-        self.kind = xp.zeros(count, np.int64)
-        for shift, turns in self.kinds[1:]:
-            self.kind += length <= (steps >> turns) << shift
-        self.kind[self.is_cut] = 0
+        self.shift = xp.full(count, least, np.int64)
+        for shift in range(least, MOST_SHIFT):
+            self.shift += length > (steps << shift if shift >= 0 else steps >> -shift)
+        self.shift[self.is_cut] = MOST_SHIFT
         self._split(pieces)
         if sigma == 1 and count:
-            self._keep_neighbours(MOST_SHIFT - share.least)
-        shift = xp.asarray([shift for shift, _ in self.kinds])[self.kind]
-        self.width = (length + (1 << shift) - 1) >> shift
+            self._keep_neighbours()
+        lanes = xp.maximum(self.shift, 0)
+        self.width = (length + (1 << lanes) - 1) >> lanes
 
-    def _keep_neighbours(self, plain: int) -> None:
-        """Short rows get the share of the longest short row near them, so that none leaves its place where rows are
-        nearly even, as those of a grid are. `plain`: the first kind of short rows."""
-        xp, near = self.xp, self.row // MOST_ROWS
-        short = self.kind >= plain
-        longest = xp.full(int(near[-1]) + 1, len(self.kinds), np.int32)
-        xp.minimum.at(longest, near[short], self.kind[short].astype(np.int32))
-        self.kind[short] = longest[near[short]]
+    def _keep_neighbours(self) -> None:
+        """Short rows get the lanes of the longest short row near them, so that none leaves its place where rows are
+        nearly even, as those of a grid are."""
+        xp, group = self.xp, self.row // MOST_ROWS
+        short = self.shift <= max(self.least, 0)
+        longest = xp.full(int(group[-1]) + 1, self.least, np.int32)
+        xp.maximum.at(longest, group[short], self.shift[short].astype(np.int32))
+        self.shift[short] = longest[group[short]]
 
     def _split(self, pieces: Array) -> None:
         """The rows that are cut, given how many pieces each row has."""
@@ -215,34 +227,34 @@ class _Pieces:
         return target[order].astype(np.int32)
 
     def order(self) -> Array:
-        """(pieces,) place -> piece: by kind, by window, by width."""
+        """(pieces,) place -> piece: by lanes, by window, by width."""
         xp = self.xp
         if not self.row.size:
             return xp.zeros(0, np.int64)
         most = int(self.width.max()) + 1
         # A row that has a warp for itself costs no locality wherever it goes, and the longest had better begin first.
-        alone = self.kind == 0
+        alone = self.shift == MOST_SHIFT
         sorted_ = alone if self.sigma == 1 else xp.ones_like(alone)
         window = xp.where(alone | (self.sigma == 1), 0, self.row // self.sigma)
-        width = xp.where(sorted_, self.width, 0)
-        return stable_order((self.kind * (int(window.max()) + 1) + window) * most + (most - 1 - width))
+        key = (MOST_SHIFT - self.shift) * (int(window.max()) + 1) + window
+        return stable_order(key * most + (most - 1 - xp.where(sorted_, self.width, 0)))
 
     def slices(self, order: Array) -> tuple[Array, Array, Array]:
         """The slices of places in that order, all but COLUMN and WIDE; each place's slice, and its place in it."""
-        xp, kind, width = self.xp, self.kind[order], self.width[order]
+        xp, shift, width = self.xp, self.shift[order], self.width[order]
         tables = []
-        of_place, within = xp.empty(kind.size, np.int64), xp.empty(kind.size, np.int64)
+        of_place, within = xp.empty(shift.size, np.int64), xp.empty(shift.size, np.int64)
         first, made = 0, 0
-        for number, (shift, turns) in enumerate(self.kinds):
-            members, held = int((kind == number).sum()), (LANES >> shift) << turns
+        for lanes in range(MOST_SHIFT, self.least - 1, -1):
+            members, held = int((shift == lanes).sum()), MOST_ROWS >> (lanes - LEAST_SHIFT)
             count = -(-members // held)
             widths = xp.zeros(count * held, np.int64)
             widths[:members] = width[first : first + members]
             table = xp.zeros((count, FIELDS), np.int64)
-            table[:, LINES] = widths.reshape(count, held).max(axis=1) << turns if count else 0
+            table[:, LINES] = widths.reshape(count, held).max(axis=1) << max(-lanes, 0) if count else 0
             table[:, FIRST] = first + xp.arange(count) * held
             table[:, COUNT] = xp.minimum(held, first + members - table[:, FIRST])
-            table[:, SHIFT], table[:, TURNS] = shift, turns
+            table[:, SHIFT] = lanes
             tables.append(table)
             rank = xp.arange(members)
             of_place[first : first + members] = made + rank // held

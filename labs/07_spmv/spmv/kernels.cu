@@ -121,14 +121,15 @@ template <typename T> __global__ void sliced_ell(
 
 // --- hybrid ----------------------------------------------------------------------------------------------------------
 
-// The most rows that take turns on the same lanes of the hybrid. Where there are fewer, a row has several of the sums.
+// The most rows that a lane of the hybrid has. Its lines go to them by turns, and where it has fewer, each of so many
+// sums is a part of a row's.
 #define ROWS 4
 
 // What a lane adds up of the slots of its slice. Columns are 16-bit distances from the base of their line, or WIDE.
 // A batch of loads is under way before the first of them is used; what is read once makes no room in the caches that x
 // could have.
 template <bool WIDE, typename T, typename C>
-__device__ __forceinline__ void add_slice(T (&totals)[ROWS], const C* __restrict__ columns, const int* __restrict__ bases,
+__device__ __forceinline__ void add_slice(T (&sums)[ROWS], const C* __restrict__ columns, const int* __restrict__ bases,
                                           const T* __restrict__ values, const T* __restrict__ x, int lines) {
     constexpr int BATCH = 32 / sizeof(T);
     const C padding = C(-1);
@@ -146,11 +147,11 @@ __device__ __forceinline__ void add_slice(T (&totals)[ROWS], const C* __restrict
         #pragma unroll
         for (int i = 0; i < BATCH; i++) factor[i] = column[i] != padding ? x[base[i] + column[i]] : T(0);
         #pragma unroll
-        for (int i = 0; i < BATCH; i++) totals[i % ROWS] += value[i] * factor[i];
+        for (int i = 0; i < BATCH; i++) sums[i % ROWS] += value[i] * factor[i];
     }
 }
 
-// A warp per slice: rows get 1 to 32 lanes, or take turns on them; the last of the warps of a row that was cut adds up.
+// A warp per slice, whose rows get a quarter of a lane to 32 lanes; the last of the warps of a row that was cut adds up.
 //
 // Versus: sliced_ell: a row gets lanes by its length, where each had one, and columns take 2 bytes, where they took 4.
 //
@@ -164,42 +165,44 @@ template <typename T, int THREADS> __global__ void __launch_bounds__(THREADS, TH
     int lane = threadIdx.x % WARP;
     if (slice >= count) return;  // a whole warp at once
     int4 head = slices[2 * slice], tail = slices[2 * slice + 1];
-    int line = head.x, lines = head.y, wide = head.w, first = tail.x, members = tail.y, shift = tail.z, turns = tail.w;
+    int line = head.x, lines = head.y, wide = head.w, first = tail.x, members = tail.y, shift = tail.z;
     const T* value = values + (long long)WARP * line + lane;
     long long start = (long long)WARP * head.z;  // of its columns, in 16-bit units
-    T totals[ROWS] = {};
-    if (wide) add_slice<true>(totals, far + start / 2 + lane, bases, value, x, lines);
-    else add_slice<false>(totals, columns + start + lane, bases + line, value, x, lines);
-    if (turns < 2) {
-        totals[0] += totals[2];
-        totals[1] += totals[3];
+    T sums_of_lane[ROWS] = {};
+    if (wide) add_slice<true>(sums_of_lane, far + start / 2 + lane, bases, value, x, lines);
+    else add_slice<false>(sums_of_lane, columns + start + lane, bases + line, value, x, lines);
+    if (shift < 0) {
+        if (shift == -1) {
+            sums_of_lane[0] += sums_of_lane[2];
+            sums_of_lane[1] += sums_of_lane[3];
+        }
+        #pragma unroll
+        for (int i = 0; i < ROWS; i++) {
+            int place = WARP * i + lane, row = first + place;
+            if (i < 1 << -shift && place < members) write(y, places > 0 ? rows[row] : row, sums_of_lane[i], alpha, beta);
+        }
+        return;
     }
-    if (turns < 1) totals[0] += totals[1];
-    int piece = -1;
-    #pragma unroll
-    for (int turn = 0; turn < ROWS; turn++) {
-        if (turn >> turns) break;
-        for (int distance = (1 << shift) / 2; distance > 0; distance /= 2)
-            totals[turn] += __shfl_xor_sync(FULL, totals[turn], distance);
-        int place = (turn * WARP + lane) >> shift, row = first + place;
-        if (place >= members || lane & ((1 << shift) - 1)) continue;
-        if (places > 0) row = rows[row];
-        if (row >= 0) write(y, row, totals[turn], alpha, beta);
-        else piece = ~row;
+    T total = (sums_of_lane[0] + sums_of_lane[1]) + (sums_of_lane[2] + sums_of_lane[3]);
+    for (int distance = (1 << shift) / 2; distance > 0; distance /= 2) total += __shfl_xor_sync(FULL, total, distance);
+
+    int place = lane >> shift, row = first + place;
+    if (places > 0 && place < members) row = rows[row];
+    int piece = ~__shfl_sync(FULL, row, 0);
+    if (piece < 0) {
+        if (place < members && lane == place << shift) write(y, row, total, alpha, beta);
+        return;
     }
-    if (shift < 5) return;
-    piece = __shfl_sync(FULL, piece, 0);
-    if (piece < 0) return;
     int owner = owners[piece], part = split[3 * owner + 1], parts = split[3 * owner + 2], last = 0;
     if (lane == 0) {
-        sums[piece] = totals[0];
+        sums[piece] = total;
         __threadfence();  // the sum is there before it is counted
         last = atomicAdd(&arrived[owner], 1) == parts - 1;
         __threadfence();  // all sums are there before they are read
     }
     __syncwarp();
     if (!__shfl_sync(FULL, last, 0)) return;
-    T total = 0;
+    total = 0;
     for (int i = lane; i < parts; i += WARP) total += __ldcg(sums + part + i);
     total = sum_of_lanes<WARP>(total);
     if (lane == 0) {

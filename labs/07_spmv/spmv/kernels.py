@@ -15,7 +15,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.warp import segmented_scan, warp_sum
 
-from .hybrid import COLUMN, COUNT, FAR, FIRST, LINE, LINES, PART, PARTS, ROW, SHIFT, TURNS, WIDE
+from .hybrid import COLUMN, COUNT, FAR, FIRST, LINE, LINES, PART, PARTS, ROW, SHIFT, WIDE
 
 FULL = 0xFFFFFFFF  # the mask of a whole warp
 WARP = 32
@@ -199,7 +199,7 @@ def part_of_slice(slices, at, bases, columns, far, values, x, first, step):
 
 @cuda.jit
 def hybrid(slices, bases, columns, far, values, rows, split, owners, sums, arrived, x, y, alpha, beta):
-    """A warp per slice: rows get 1 to 32 lanes, or take turns on them; the last warp of a row that was cut adds up.
+    """A warp per slice, whose rows get a quarter of a lane to 32 lanes; the last warp of a row that was cut adds up.
 
     Versus: sliced_ell: a row gets lanes by its length, where each had one, and columns take 2 bytes, where they took 4.
 
@@ -215,21 +215,22 @@ def hybrid(slices, bases, columns, far, values, rows, split, owners, sums, arriv
     """
     at, lane = cuda.grid(1) // WARP, cuda.threadIdx.x % WARP
     if at < slices.shape[0]:  # the same for all lanes of a warp
-        shift, turns = slices[at, SHIFT], 1 << slices[at, TURNS]
-        for turn in range(turns):
-            total = part_of_slice(slices, at, bases, columns, far, values, x, turn, turns)
-            distance = (1 << shift) >> 1
+        shift = slices[at, SHIFT]
+        lanes_shift, rows_of_lane = max(shift, 0), 1 << max(-shift, 0)
+        for turn in range(rows_of_lane):
+            total = part_of_slice(slices, at, bases, columns, far, values, x, turn, rows_of_lane)
+            distance = (1 << lanes_shift) >> 1
             while distance > 0:
                 total += cuda.shfl_xor_sync(FULL, total, distance)
                 distance >>= 1
 
-            place = (turn * WARP + lane) >> shift
+            place = (lane >> lanes_shift) + turn * WARP
             row = np.int32(slices[at, FIRST] + place)
             if rows.size > 0 and place < slices[at, COUNT]:
                 row = rows[row]
             piece = ~cuda.shfl_sync(FULL, row, 0)
             if piece < 0:
-                if place < slices[at, COUNT] and lane & ((1 << shift) - 1) == 0:
+                if place < slices[at, COUNT] and lane & ((1 << lanes_shift) - 1) == 0:
                     y[row] = result(total, y, row, alpha, beta)
             else:
                 finish(total, piece, split, owners, sums, arrived, y, alpha, beta)

@@ -290,10 +290,8 @@ def _to_sliced_ell(csr: Csr, *, height: int = 32, sigma: int = 1) -> SlicedEll:
     return SlicedEll.from_csr(csr, height, sigma)
 
 
-def _to_hybrid(
-    csr: Csr, *, steps: int = 32, sigma: int = 1, least: int | None = None, turns: int | None = None
-) -> Hybrid:
-    return Hybrid.from_csr(csr, steps, sigma, least, turns)
+def _to_hybrid(csr: Csr, *, steps: int = 32, sigma: int = 1, least: int | None = None) -> Hybrid:
+    return Hybrid.from_csr(csr, steps, sigma, least)
 
 
 WAYS: dict[str, Way] = {
