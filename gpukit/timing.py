@@ -512,8 +512,11 @@ def read_ceiling(device: Device, size_bytes: int | None = None, **options: Any) 
     x = device.xp.ones(size // 4, np.float32)
     options = {"bytes_moved": size, "name": "read", **options}
     if device.name == "gpu":
-        read_all, sums = _reader(device, x)
-        timing = benchmark(read_all, machine="gpu", **options)
+        blocks = BLOCKS_PER_SM * device.sms
+        kernel = device.xp.RawKernel(READ_SOURCE, "read_all")
+        sums = device.xp.zeros(blocks * READ_THREADS, np.float32)
+        arguments = (x, np.int64(size // TILE_BYTES), sums)
+        timing = benchmark(lambda: kernel((blocks,), (READ_THREADS,), arguments), machine="gpu", **options)
         total = float(device.to_host(sums).sum(dtype=np.float64))
     else:
         found: list[float] = []
@@ -528,29 +531,6 @@ def read_ceiling(device: Device, size_bytes: int | None = None, **options: Any) 
     if total != size // 4:
         raise InternalError(f"the kernel that measures reading summed {size // 4:,} ones to {total:,.0f}")
     return timing
-
-
-def l2_reader(device: Device) -> Callable[[], None] | None:
-    """What empties a GPU's L2 cache by reading four times its size; for `restore`, in place of flush_l2. None for the
-    CPU machine, which has no such cache.
-
-    What flush_l2 writes is still to be written back when the timed part begins, an L2 full of it: a tenth of the time
-    of a kernel that moves ten times the L2's size. What was read only is dropped.
-    """
-    if device.name != "gpu":
-        return None
-    l2 = device.xp.cuda.runtime.getDeviceProperties(device.xp.cuda.Device().id)["l2CacheSize"]
-    tiles = -(-4 * max(l2, 1 << 20) // TILE_BYTES)
-    return _reader(device, device.xp.zeros(tiles * TILE_BYTES // 4, np.float32))[0]
-
-
-def _reader(device: Device, x: Any) -> tuple[Callable[[], None], Any]:
-    """(what reads an array of whole tiles on a GPU once, the sums of its threads)."""
-    blocks = BLOCKS_PER_SM * device.sms
-    kernel = device.xp.RawKernel(READ_SOURCE, "read_all")
-    sums = device.xp.zeros(blocks * READ_THREADS, np.float32)
-    arguments = (x, np.int64(x.nbytes // TILE_BYTES), sums)
-    return lambda: kernel((blocks,), (READ_THREADS,), arguments), sums
 
 
 def _size(device: Device, size_bytes: int | None, arrays: int) -> int:

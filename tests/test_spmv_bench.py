@@ -57,7 +57,6 @@ def gpu(monkeypatch):
     ceiling = types.SimpleNamespace(bandwidth_gb_s=4000.0)
     monkeypatch.setattr(timing, "copy_ceiling", lambda device: ceiling)
     monkeypatch.setattr(timing, "read_ceiling", lambda device: ceiling)
-    monkeypatch.setattr(timing, "l2_reader", lambda device: lambda: None)
     monkeypatch.setattr(bench, "SECONDS_EACH", 1e-3)
     monkeypatch.setattr(choosing, "choose_format", lambda csr: choice(lanes=4))
     scipys = references.REFERENCES["scipy"]

@@ -697,20 +697,3 @@ def test_a_call_with_enough_repeats_waits_for_no_other():
 def test_what_is_timed_by_turns_is_refused_as_by_itself():
     with pytest.raises(GpukitError, match="benchmark times a function"):
         timing.benchmark_in_turns({"none": 3}, clock=FakeGpu())
-
-
-# --- the L2 cache ----------------------------------------------------------------------------------------------------
-
-
-def test_the_l2_cache_is_emptied_by_reading_four_times_its_size():
-    ran = []
-
-    def kernel(source, name):
-        return lambda grid, block, arguments: ran.append((name, grid, block, arguments[0].nbytes, int(arguments[1])))
-
-    runtime = SimpleNamespace(getDeviceProperties=lambda number: {"l2CacheSize": 60 << 20})
-    cuda = SimpleNamespace(runtime=runtime, Device=lambda: SimpleNamespace(id=0))
-    gpu = SimpleNamespace(name="gpu", sms=132, xp=SimpleNamespace(zeros=np.zeros, RawKernel=kernel, cuda=cuda))
-    timing.l2_reader(gpu)()
-    assert ran == [("read_all", (8 * 132,), (256,), 240 << 20, (240 << 20) // timing.TILE_BYTES)]
-    assert timing.l2_reader(CpuMachine()) is None

@@ -54,8 +54,8 @@ BYTES = (
     "once and y once, whatever a kernel moves; own GB/s are of the bytes of its own format, x once and y once"
 )
 CACHE = (
-    "before every repeat the L2 cache was emptied by reading four times its size, so nothing is left in it, nor to be "
-    "written back; warm_gb_s is without that"
+    "before every repeat the L2 cache was emptied, by writing and then reading twice its size, so that nothing is left "
+    "in it, nor to be written back; warm_gb_s is without that"
 )
 TURNS = "all contenders on a matrix were timed by turns, one product of each after the other"
 Say = Callable[[str, int, int], None]
@@ -154,10 +154,9 @@ def measure(
         "ceilings": ceilings,
         "matrices": [],
     }
-    flush = timing.l2_reader(device)
     for place, case in enumerate(cases):
         tell = partial(_tell, say, place, count)
-        bench = _Bench(case, device, chosen, block, flush, ceilings["copy"], tell)
+        bench = _Bench(case, device, chosen, block, ceilings["copy"], tell)
         result["matrices"].append(bench.measured())
         result["summary"] = bench_summary.summary(result)
         keep(result)
@@ -190,7 +189,6 @@ class _Bench:
     device: Device
     variants: Sequence[Variant]
     block: int
-    flush: Callable[[], None] | None
     copy_gb_s: float | None
     say: Callable[[str], None]
     conversions: dict[str, float] = field(default_factory=dict)
@@ -417,7 +415,7 @@ class _Bench:
         self.say(f"{self.case.name}: time")
         alive = {k: one for k, one in enumerate(contenders) if one.run is not None}
         there = {str(k): one.run for k, one in alive.items() if not one.entry.get("on_host") and one.run is not None}
-        timings = timing.benchmark_in_turns(there, machine="gpu", restore=self.flush, max_seconds=SECONDS_EACH)
+        timings = timing.benchmark_in_turns(there, machine="gpu", flush_l2=True, max_seconds=SECONDS_EACH)
         for key, one in alive.items():
             if one.entry.get("on_host"):
                 assert one.run is not None
