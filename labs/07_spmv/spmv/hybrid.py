@@ -84,8 +84,8 @@ class Hybrid:
         """`steps`: a row gets lanes until it needs no more lines than that, and is cut where 32 lanes are too few.
         `least`: log2 of the fewest lanes of a row; -1 and -2 for up to 2 and 4 rows a lane, where that needs no more
         lines either. None for what `least_share` says.
-        Rows with the same number of lanes lie together, most lanes first: what takes longest begins first. Of those
-        that share a warp with others, `sigma` neighbours are sorted together, longest first; 1 sorts nothing.
+        `sigma` rows are sorted together, by their lanes and then by their length; 1 brings together what has the same
+        lanes and sorts nothing. Rows with a warp for themselves come first, the longest before all.
 
         Raises MatrixError for steps or sigma below 1, and for a share that there is not.
         """
@@ -227,41 +227,48 @@ class _Pieces:
         return target[order].astype(np.int32)
 
     def order(self) -> Array:
-        """(pieces,) place -> piece: by lanes, by window, by width."""
+        """(pieces,) place -> piece: by group, by width, longest first; without sorting by group alone."""
         xp = self.xp
         if not self.row.size:
             return xp.zeros(0, np.int64)
         most = int(self.width.max()) + 1
-        # A row that has a warp for itself costs no locality wherever it goes, and the longest had better begin first.
+        width = xp.where(self.shift == MOST_SHIFT, self.width, 0) if self.sigma == 1 else self.width
+        return stable_order(self.group() * most + (most - 1 - width))
+
+    def group(self) -> Array:
+        """(pieces,) int64: those of a group share slices: rows of one window with the same lanes, most lanes first.
+
+        Rows that have a warp for themselves are a group of their own and come first: they lose no locality wherever
+        they go, and what takes longest had better begin first. Without sorting there is one window.
+        """
+        xp = self.xp
+        window = xp.zeros_like(self.row) if self.sigma == 1 else self.row // self.sigma
         alone = self.shift == MOST_SHIFT
-        sorted_ = alone if self.sigma == 1 else xp.ones_like(alone)
-        window = xp.where(alone | (self.sigma == 1), 0, self.row // self.sigma)
-        key = (MOST_SHIFT - self.shift) * (int(window.max()) + 1) + window
-        return stable_order(key * most + (most - 1 - xp.where(sorted_, self.width, 0)))
+        return xp.where(alone, 0, 1 + window * (MOST_SHIFT - self.least) + MOST_SHIFT - 1 - self.shift)
 
     def slices(self, order: Array) -> tuple[Array, Array, Array]:
         """The slices of places in that order, all but COLUMN and WIDE; each place's slice, and its place in it."""
-        xp, shift, width = self.xp, self.shift[order], self.width[order]
-        tables = []
-        of_place, within = xp.empty(shift.size, np.int64), xp.empty(shift.size, np.int64)
-        first, made = 0, 0
-        for lanes in range(MOST_SHIFT, self.least - 1, -1):
-            members, held = int((shift == lanes).sum()), MOST_ROWS >> (lanes - LEAST_SHIFT)
-            count = -(-members // held)
-            widths = xp.zeros(count * held, np.int64)
-            widths[:members] = width[first : first + members]
-            table = xp.zeros((count, FIELDS), np.int64)
-            table[:, LINES] = widths.reshape(count, held).max(axis=1) << max(-lanes, 0) if count else 0
-            table[:, FIRST] = first + xp.arange(count) * held
-            table[:, COUNT] = xp.minimum(held, first + members - table[:, FIRST])
-            table[:, SHIFT] = lanes
-            tables.append(table)
-            rank = xp.arange(members)
-            of_place[first : first + members] = made + rank // held
-            within[first : first + members] = rank % held
-            first, made = first + members, made + count
-        slices = xp.concatenate(tables)
+        xp, group, shift = self.xp, self.group()[order], self.shift[order]
+        members = xp.bincount(group, minlength=1)
+        first = _starts(xp, members)
+        shift_of = xp.full(members.size, MOST_SHIFT, np.int64)
+        shift_of[group] = shift
+        held = MOST_ROWS >> (shift_of - LEAST_SHIFT)
+        made = _starts(xp, -(-members // held))
+        rank = xp.arange(order.size) - first[group]
+        of_place, within = made[group] + rank // held[group], rank % held[group]
+
+        count = int(made[-1])
+        of_slice = owners_of(xp, made[:-1], count)
+        width = xp.zeros(count, np.int32)
+        if count:
+            xp.maximum.at(width, of_place, self.width[order].astype(np.int32))
+        slices = xp.zeros((count, FIELDS), np.int64)
+        slices[:, SHIFT] = shift_of[of_slice]
+        slices[:, LINES] = width.astype(np.int64) << xp.maximum(-slices[:, SHIFT], 0)
         slices[:, LINE] = _starts(xp, slices[:, LINES])[:-1]
+        slices[:, FIRST] = first[of_slice] + (xp.arange(count) - made[of_slice]) * held[of_slice]
+        slices[:, COUNT] = xp.minimum(held[of_slice], first[of_slice] + members[of_slice] - slices[:, FIRST])
         return slices, of_place, within
 
 
