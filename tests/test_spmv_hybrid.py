@@ -172,6 +172,9 @@ def test_few_products_do_not_pay_a_conversion():
     assert choose([60] * 1000, products=1).options == {"lanes": 8}
     assert choose([2] * 999 + [5000], products=1).way == "merge_path"
     assert choose([3] * 1000, products=10**6).way == "hybrid"
+    skewed = [2] * 999 + [5000]
+    assert [choose(skewed, products=count).way for count in (299, 300)] == ["merge_path", "hybrid"]
+    assert [choose([3] * 1000, products=count).way for count in (999, 1000)] == ["csr_thread", "hybrid"]
 
 
 def test_a_small_matrix_gets_more_lanes_per_row():

@@ -1,8 +1,8 @@
 """Which way to multiply a matrix, from one pass over its row pointer and the first column of every row, and why.
 
-On an H200 the hybrid was the fastest way, or within a few percent of it, on every matrix that was measured
-(data/results/bench_h200_spmv.json), so what is left to choose is whether a conversion pays at all, how many lanes rows
-get, and whether sorting them is worth what it costs in locality.
+On an H200 the hybrid was the fastest of our ways on every one of 36 matrices (data/results/spmv_h200.json), so what is
+left to choose is whether a conversion pays at all, how many lanes rows get, and whether sorting them is worth what it
+costs in locality.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ import numpy as np
 from .formats import Array, Csr, xp_of
 from .hybrid import LANES, least_share, slots_of
 
-# Products after which a conversion has paid for itself on an H200, where it takes as long as some hundred products.
-PAYS_AFTER = 500
+# Products after which choosing and converting have paid for themselves over the best kernel for CSR, on an H200: 1,113
+# in the median of 36 matrices, 33 to 661 where that kernel is merge path (data/results/spmv_h200.json).
+PAYS_AFTER, PAYS_AFTER_IF_SKEWED = 1000, 300
 # Warps that keep a GPU of 132 multiprocessors busy: fewer slices than that, and rows get more lanes.
 WARPS = 132 * 40
 STEPS = (32, 16, 8)
@@ -56,7 +57,7 @@ def choose_format(csr: Csr, products: int | None = None) -> Choice:
     mean = nnz / rows if rows else 0.0
     if not nnz:
         made = Choice("csr_thread", {}, f"{rows:,} rows and no entry: every way only scales y")
-    elif products is not None and products < PAYS_AFTER:
+    elif products is not None and products < _pays_after(mean, longest):
         made = _without_conversion(products, mean, longest)
     else:
         made = _hybrid(csr, lengths, mean, longest)
@@ -65,9 +66,17 @@ def choose_format(csr: Csr, products: int | None = None) -> Choice:
     return Choice(made.way, made.options, made.why, made.rejected, time.perf_counter() - began)
 
 
+def _is_skewed(mean: float, longest: int) -> bool:
+    return longest > EVEN * max(mean, LANES)
+
+
+def _pays_after(mean: float, longest: int) -> int:
+    return PAYS_AFTER_IF_SKEWED if _is_skewed(mean, longest) else PAYS_AFTER
+
+
 def _without_conversion(products: int, mean: float, longest: int) -> Choice:
-    few = f"a conversion pays after some {PAYS_AFTER} products, and there are {products:,}"
-    if longest > EVEN * max(mean, LANES):
+    few = f"a conversion pays after some {_pays_after(mean, longest):,} products, and there are {products:,}"
+    if _is_skewed(mean, longest):
         return Choice(
             "merge_path", {}, f"{few}; the longest row has {longest:,} entries and the mean one {mean:.1f}: equal parts"
         )
@@ -118,6 +127,6 @@ def _rejected(xp: Any, lengths: Any, rows: int, nnz: int, mean: float, longest: 
         "ell": f"{rows * longest / nnz:,.1f} slots for each entry: every row is as wide as the longest, {longest:,}",
         "sliced_ell": f"{LANES * rounds / nnz:,.1f} slots for each entry without sorting, one lane for the longest row",
         "merge_path": "every thread searches its start, and lanes read far apart",
-        "hybrid": f"the conversion takes as long as some hundred products: it pays after {PAYS_AFTER}",
+        "hybrid": f"its conversion takes some hundred products' time and pays after {_pays_after(mean, longest):,}",
     }
     return {name: reason for name, reason in reasons.items() if name != way}
