@@ -8,6 +8,8 @@ imported when it is asked for and not before:
     COMMANDS = {"spmv": "cli:spmv"}   a click command for each name, `gpukit NAME`
     BENCH = "bench:bench"             a click command, `gpukit bench TOPIC`, in place of the family's own
 
+A module in a package of its own is named as Python does it: "bench.command:bench".
+
 The labs are those of the folder that the command is given in, or else those beside gpukit in a checkout. A student's
 tree holds no such package. gpukit never imports a lab by its name: data flows from the labs to gpukit alone. A name
 that gpukit has itself stays gpukit's.
@@ -34,7 +36,7 @@ if TYPE_CHECKING:
 
 NAMESPACE = "gpukit_labs"
 _FOLDER = re.compile(r"\d\d_(?P<topic>[a-z][a-z0-9_]*)")
-_PLACE = re.compile(r"(?P<module>\w+):(?P<name>\w+)")
+_PLACE = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)")
 
 
 # --- finding them ----------------------------------------------------------------------------------------------------
@@ -149,7 +151,8 @@ class Plugin:
         if match is None:
             raise self._wrong(f"{what} must be a place such as 'module:name', and it is {place!r}")
         load(self.topic)
-        module = _import(f"{NAMESPACE}.{self.topic}.{match['module']}", self.lab / self.topic / f"{match['module']}.py")
+        file = self.lab.joinpath(self.topic, *match["module"].split(".")).with_suffix(".py")
+        module = _import(f"{NAMESPACE}.{self.topic}.{match['module']}", file)
         found = getattr(module, match["name"], None)
         if not isinstance(found, kind):
             raise self._wrong(f"{what} is {place}, and there is no {kind.__name__} of this name")

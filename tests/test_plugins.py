@@ -184,6 +184,21 @@ def test_a_bench_stands_in_place_of_the_familys(course, capsys):
     assert re.search(r"^  twice +Doubles numbers\.$", run(capsys, "bench", "--help")[1], re.MULTILINE)
 
 
+def test_what_is_brought_may_lie_in_a_package_of_the_package(course, capsys):
+    package = course / "labs" / "01_twice" / "twice"
+    (package / "__init__.py").write_text(INIT.replace('"commands:', '"inner.commands:'))
+    (package / "inner").mkdir()
+    (package / "inner" / "__init__.py").touch()
+    (package / "commands.py").rename(package / "inner" / "commands.py")
+    assert run(capsys, "greet", "you") == (0, "hello you\n", "")
+    assert run(capsys, "bench", "twice") == (0, "measured otherwise\n", "")
+    assert {"twice.inner", "twice.inner.commands"} <= imported()
+    (package / "inner" / "commands.py").write_text("1 / 0\n")
+    sys.modules.pop("gpukit_labs.twice.inner.commands")
+    code, _, err = run(capsys, "greet", "you")
+    assert code == 1 and "twice/inner/commands.py: this lab's package cannot be imported: ZeroDivisionError" in err
+
+
 def test_nothing_is_imported_before_it_is_asked_for(course, capsys):
     assert run(capsys, "list", "nothing")[0] == 2 and "twice.family" in imported()
     for name in list(sys.modules):
@@ -240,6 +255,7 @@ BROKEN = {
         "COMMANDS['twice'] is commands:other, and there is no Command of this name",
     ),
     "no_place": ({"__init__": "COMMANDS = {'twice': print}"}, "must be a place such as 'module:name', and it is"),
+    "no_relative_place": ({"__init__": 'COMMANDS = {"twice": "..commands:greet"}'}, "must be a place such as"),
     "no_dictionary": ({"__init__": "COMMANDS = ['twice']"}, "COMMANDS must be a dictionary"),
     "no_library": ({"__init__": "import no_such_library"}, "no_such_library"),
 }  # fmt: skip

@@ -22,11 +22,19 @@ from gpukit.errors import GpukitError
 from gpukit.registry import CPP, NUMBA
 
 plugins.load("spmv")
-bench, cases, summary, table, figures, command, references, formats, products, choosing, errors = (
+bench, variants, cases, summary, table, figures, command, references, formats, products, choosing, errors = (
     importlib.import_module(f"gpukit_labs.spmv.{name}")
     for name in (
-        *("bench", "bench_cases", "bench_summary", "bench_table", "bench_figures", "bench_command", "references"),
-        *("formats", "products", "choosing", "errors"),
+        *(
+            "bench.measuring",
+            "bench.variants",
+            "bench.cases",
+            "bench.summary",
+            "bench.table",
+            "bench.figures",
+            "bench.command",
+        ),
+        *("libraries.references", "formats", "products", "choosing", "errors"),
     )
 )
 
@@ -172,7 +180,7 @@ def test_a_kernel_that_is_off_by_more_than_roundings_is_wrong():
 
 
 def test_slots_that_take_too_long_are_not_counted(monkeypatch):
-    monkeypatch.setattr(bench, "MOST_SLOTS", 500)
+    monkeypatch.setattr(variants, "MOST_SLOTS", 500)
     result = measured(CpuMachine(), ways=["ell", "csr_warp"])
     assert entries(result, way="ell")[0]["reason"] == "576 slots are too many for the CPU machine"
     assert entries(result, way="csr_warp")[0]["status"] == "right"
@@ -281,7 +289,7 @@ def test_a_library_that_refuses_or_is_wrong_is_no_failure_of_ours(gpu, monkeypat
 def test_what_would_pad_or_walk_too_much_is_not_run(gpu, monkeypatch):
     lengths = np.full(640, 2)
     lengths[0] = 600
-    csr = importlib.import_module("gpukit_labs.spmv.generators").from_lengths(lengths)
+    csr = importlib.import_module("gpukit_labs.spmv.matrices.generators").from_lengths(lengths)
     result = measured(gpu, [cases.case_of("skewed", csr)], ways=["ell", "csr_thread", "csr_warp"])
     assert entries(result, way="ell")[0]["reason"] == (
         "1,878 entries would be padded to 384,000 slots, more than 8 times as many"
@@ -436,7 +444,7 @@ def test_names_that_are_none_are_refused():
     with pytest.raises(errors.MatrixError, match="no matrix 'poison2d'; did you mean poisson2d"):
         cases.chosen(["poison2d"], "cpu")
     with pytest.raises(errors.MatrixError, match="no way 'csr' to multiply; choose one of: csr_thread"):
-        bench.variants(["csr"])
+        variants.variants(["csr"])
 
 
 # --- the command -----------------------------------------------------------------------------------------------------
@@ -505,7 +513,7 @@ def here(probe):
 def test_the_probe_launches_every_variant_between_start_and_stop(probe, here):
     log = []
     done = probe.run(CpuMachine(), lambda: log.append("start"), lambda: log.append("stop"))
-    assert done["wrong"] == {} and log == ["start", "stop"] * (2 * len(bench.VARIANTS))
+    assert done["wrong"] == {} and log == ["start", "stop"] * (2 * len(variants.VARIANTS))
     assert done["launched"] == [launch for launch, _, _ in here]
     assert "half_empty/merge_path/numba/2" in done["launched"]
 

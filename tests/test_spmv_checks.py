@@ -12,7 +12,7 @@ from gpukit import plugins
 
 plugins.load("spmv")
 checks = importlib.import_module("gpukit_labs.spmv.checks")
-edges = importlib.import_module("gpukit_labs.spmv.edges")
+edges = importlib.import_module("gpukit_labs.spmv.matrices.edges")
 formats = importlib.import_module("gpukit_labs.spmv.formats")
 MatrixError = importlib.import_module("gpukit_labs.spmv.errors").MatrixError
 

@@ -14,14 +14,18 @@ import scipy.sparse
 from family_runs import needs_compiler
 
 from gpukit import cli, devices, plugins
+from gpukit.bench.running import NOT_RUN, RIGHT, WRONG
 from gpukit.registry import CPP, NUMBA
 
 plugins.load("spmv")
-figures, formats, matrices, products, profiling, references, terminal = (
+figures, formats, matrices, model, products, profiling, references, terminal = (
     importlib.import_module(f"gpukit_labs.spmv.{name}")
-    for name in ("figures", "formats", "matrices", "products", "profiling", "references", "terminal")
+    for name in (
+        *("profiling.figures", "formats", "matrices", "profiling.model", "products", "profiling.measuring"),
+        *("libraries.references", "profiling.terminal"),
+    )
 )
-choosing, command = (importlib.import_module(f"gpukit_labs.spmv.{name}") for name in ("choosing", "cli"))
+choosing, command = (importlib.import_module(f"gpukit_labs.spmv.{name}") for name in ("choosing", "profiling.command"))
 
 
 def run(capsys, *arguments):
@@ -72,10 +76,10 @@ def mtx(tmp_path):
 def test_every_way_is_counted_and_right():
     found = profiling.profile(matrices.small("webbase-1M"), "webbase-1M")
     assert [one.way for one in found.counted] == list(products.WAYS)
-    assert {one.status for one in found.counted} == {profiling.RIGHT}
+    assert {one.status for one in found.counted} == {RIGHT}
     assert found.sample is None and not found.wrong and not found.timed
     for one in found.counted:
-        assert profiling.sectors(one.counters) > profiling.requests(one.counters) > 0
+        assert model.sectors(one.counters) > model.requests(one.counters) > 0
         assert 1 <= one.counters["active_lanes_per_instruction"] <= 32
         assert one.bytes_moved > one.nbytes > 0 and one.slots >= 1
 
@@ -86,7 +90,7 @@ def test_both_languages_do_the_same_with_a_matrix():
     assert [(one.way, one.language) for one in found.counted] == [
         (way, language) for way in products.WAYS for language in (NUMBA, CPP)
     ]
-    assert {one.status for one in found.counted} == {profiling.RIGHT}
+    assert {one.status for one in found.counted} == {RIGHT}
     loads = {(one.way, one.language): one.counters["global_load_sectors"] for one in found.counted}
     assert loads["ell", NUMBA] == loads["ell", CPP]
 
@@ -196,14 +200,14 @@ def test_what_the_machine_would_take_too_long_for_says_so(monkeypatch):
     monkeypatch.setattr(profiling, "MOST_STEPS", 100)
     ways = counted(rows_of(*[2] * 100, 150))
     for way in ("csr_thread", "ell", "sliced_ell"):
-        assert ways[way].status == profiling.NOT_RUN and not ways[way].counters
+        assert ways[way].status == NOT_RUN and not ways[way].counters
         assert ways[way].why == "not counted here: one lane would walk 150 entries by itself"
-    assert {ways[way].status for way in ("csr_warp", "hybrid", "merge_path")} == {profiling.RIGHT}
+    assert {ways[way].status for way in ("csr_warp", "hybrid", "merge_path")} == {RIGHT}
     monkeypatch.setattr(profiling, "MOST_STEPS", 200)
     monkeypatch.setattr(profiling, "MOST_BYTES", 101 * 150 * 8 - 1)
     ways = counted(rows_of(*[2] * 100, 150))
     assert ways["ell"].why == "not counted here: 101 rows would be padded to 150 entries each"
-    assert ways["csr_thread"].status == profiling.RIGHT
+    assert ways["csr_thread"].status == RIGHT
 
 
 # --- what the counters say -------------------------------------------------------------------------------------------
@@ -248,7 +252,7 @@ def test_times_are_taken_of_right_answers_alone_and_stand_beside_cupys(monkeypat
     assert found.timed_on == "NVIDIA Test" and not found.counted
     assert [one.way for one in found.timed] == [*products.WAYS, "cupyx"]
     for one in found.timed:
-        assert one.status == (profiling.WRONG if one.way == "csr_warp" else profiling.RIGHT)
+        assert one.status == (WRONG if one.way == "csr_warp" else RIGHT)
         assert (one.seconds is None) == (one.way == "csr_warp")
     assert found.timed[0].gb_s == pytest.approx(products.csr_bytes(csr) / found.timed[0].seconds / 1e9)
     assert [one.way for one in found.wrong] == ["csr_warp"]
@@ -257,11 +261,11 @@ def test_times_are_taken_of_right_answers_alone_and_stand_beside_cupys(monkeypat
 def test_times_are_shown_as_ratios_to_cupys(monkeypatch, quick, capsys):
     csr = rows_of(*[3] * 40)
     found = profiling.profile(csr, "made", cpu=False, device=Card())
-    assert found.timed[-1].way == "cupyx" and found.timed[-1].status == profiling.NOT_RUN
+    assert found.timed[-1].way == "cupyx" and found.timed[-1].status == NOT_RUN
     assert "runs on an NVIDIA GPU only" in found.timed[-1].why
     for one in found.timed:
         one.seconds, one.gb_s, one.conversion_seconds, one.remarks = 2e-6, 100.0, 8e-6, []
-    found.timed[-1].seconds, found.timed[-1].status = 5e-6, profiling.RIGHT
+    found.timed[-1].seconds, found.timed[-1].status = 5e-6, RIGHT
     terminal.show(found, importlib.import_module("gpukit.cli.output").console())
     out = capsys.readouterr().out
     assert re.search(r"^csr_warp +2\.00 us +100 +2\.50 +4$", out, re.MULTILINE)
@@ -281,7 +285,7 @@ def test_what_a_gpu_has_no_room_for_is_left_out(monkeypatch, quick):
     monkeypatch.setattr(Card, "memory_bytes", 4 * 40 * 100 * 8 - 1)
     monkeypatch.setattr(profiling.choosing, "choose_format", lambda csr: choosing.Choice("csr_warp", {}, "of the test"))
     found = profiling.profile(rows_of(*[3] * 39, 100), "made", cpu=False, device=Card())
-    why = {one.way: one.why for one in found.timed if one.status == profiling.NOT_RUN}
+    why = {one.way: one.why for one in found.timed if one.status == NOT_RUN}
     assert why["ell"] == "padding to the longest row makes 0.0 GB"
     assert why["hybrid"] == "the GPU has not enough memory for this format"
     assert set(why) == {"ell", "hybrid", "cupyx"}
@@ -458,7 +462,7 @@ def test_figures_show_what_was_measured():
     assert [bar.get_width() for bar in left.patches] == [
         one.counters["active_lanes_per_instruction"] for one in found.counted
     ]
-    assert right.patches[0].get_width() == profiling.sectors(found.counted[0].counters) / csr.nnz
+    assert right.patches[0].get_width() == model.sectors(found.counted[0].counters) / csr.nnz
 
 
 def test_plot_writes_the_figures_into_a_folder(capsys, mtx, tmp_path):

@@ -17,10 +17,11 @@ from gpukit.machine import executor
 from gpukit.registry import CPP, NUMBA, Launch
 
 plugins.load("spmv")
+bugs = importlib.import_module("gpukit_labs.spmv.bugs")
 checks = importlib.import_module("gpukit_labs.spmv.checks")
-edges = importlib.import_module("gpukit_labs.spmv.edges")
+edges = importlib.import_module("gpukit_labs.spmv.matrices.edges")
 formats = importlib.import_module("gpukit_labs.spmv.formats")
-hybrid = importlib.import_module("gpukit_labs.spmv.hybrid")
+hybrid = importlib.import_module("gpukit_labs.spmv.formats.hybrid")
 products = importlib.import_module("gpukit_labs.spmv.products")
 MatrixError = importlib.import_module("gpukit_labs.spmv.errors").MatrixError
 WAYS, product = products.WAYS, products.product
@@ -514,9 +515,9 @@ def test_some_wrong_kernels_are_right_elsewhere():
 
 
 def test_every_mistake_of_the_table_is_covered_or_cannot_be_made():
-    assert sorted(edges.BUGS) == list(range(1, 36))
+    assert sorted(bugs.BUGS) == list(range(1, 36))
     here = Path(__file__).parent
-    for number, bug in edges.BUGS.items():
+    for number, bug in bugs.BUGS.items():
         assert bug.what and bug.where, number
         assert bool(bug.tests) != bool(bug.not_ours), f"{number} needs tests or a reason why it cannot happen"
         assert set(bug.edges) <= set(edges.EDGES), number

@@ -14,8 +14,11 @@ from hypothesis import strategies as st
 from gpukit import plugins
 
 plugins.load("spmv")
-edges = importlib.import_module("gpukit_labs.spmv.edges")
+edges = importlib.import_module("gpukit_labs.spmv.matrices.edges")
 formats = importlib.import_module("gpukit_labs.spmv.formats")
+arrays, compressed, ell_module = (
+    importlib.import_module(f"gpukit_labs.spmv.formats.{name}") for name in ("arrays", "csr", "ell")
+)
 MatrixError = importlib.import_module("gpukit_labs.spmv.errors").MatrixError
 Csr, Ell, SlicedEll, csr_from_scipy = formats.Csr, formats.Ell, formats.SlicedEll, formats.csr_from_scipy
 
@@ -37,7 +40,7 @@ def raw(indptr=(0, 2, 3), indices=(0, 2, 1), data=(1, 2, 3), shape=(2, 3)):
 
 def entries(csr):
     """[(row, column, value)] as stored."""
-    row, _ = formats.rows_and_places(csr)
+    row, _ = compressed.rows_and_places(csr)
     return list(zip(row.tolist(), csr.indices.tolist(), csr.data.tolist(), strict=True))
 
 
@@ -461,7 +464,7 @@ def test_offsets_and_slots_are_64_bits_wide():
             raise MemoryError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(formats, "xp_of", lambda array: Counts())
+        patch.setattr(ell_module, "xp_of", lambda array: Counts())
         with pytest.raises(MemoryError):
             SlicedEll.from_csr(csr, 100_000)
     assert counted == [3_000_000_000]
@@ -509,8 +512,8 @@ class FakeCupy:
         assert kind in (None, "stable")
         return np.argsort(array, axis, kind="stable").view(GpuArray)
 
-    def cumsum(self, array, axis=None, dtype=None):
-        return np.ndarray.cumsum(array, axis, dtype)
+    def cumsum(self, array, axis=None, dtype=None, out=None):
+        return np.ndarray.cumsum(array, axis, dtype, out)
 
     def __getattr__(self, name):
         def made(*args, **kwargs):
@@ -526,7 +529,8 @@ def test_conversions_are_the_same_with_cupys_arrays(name, monkeypatch):
     cupy = FakeCupy()
     csr = edges.EDGES[name]()
     wanted = Ell.from_csr(csr), SlicedEll.from_csr(csr, 8, 20), SlicedEll.from_csr(csr, 5)
-    monkeypatch.setattr(formats, "xp_of", lambda array: cupy if isinstance(array, GpuArray) else np)
+    for module in (arrays, compressed, ell_module):
+        monkeypatch.setattr(module, "xp_of", lambda array: cupy if isinstance(array, GpuArray) else np)
     there = csr.on(cupy)
     assert isinstance(there.data, GpuArray)
     there.checked()

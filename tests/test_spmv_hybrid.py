@@ -10,7 +10,7 @@ from gpukit import plugins
 plugins.load("spmv")
 formats, hybrid, choosing, products, errors = (
     importlib.import_module(f"gpukit_labs.spmv.{name}")
-    for name in ("formats", "hybrid", "choosing", "products", "errors")
+    for name in ("formats", "formats.hybrid", "choosing", "products", "errors")
 )
 LINES, WIDE, COUNT, SHIFT = hybrid.LINES, hybrid.WIDE, hybrid.COUNT, hybrid.SHIFT
 

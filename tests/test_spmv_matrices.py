@@ -11,11 +11,14 @@ from gpukit import plugins
 from gpukit.errors import GpukitError
 
 plugins.load("spmv")
-formats, generators, matrices, statistics, twins = (
+errors, formats, matrices, generators, statistics, twins = (
     importlib.import_module(f"gpukit_labs.spmv.{name}")
-    for name in ("formats", "generators", "matrices", "statistics", "twins")
+    for name in (
+        *("errors", "formats", "matrices", "matrices.generators", "matrices.statistics"),
+        "matrices.twins",
+    )
 )
-MatrixError = formats.MatrixError
+MatrixError = errors.MatrixError
 
 
 def to_scipy(csr):

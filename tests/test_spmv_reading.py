@@ -17,10 +17,11 @@ from gpukit import plugins
 from gpukit.errors import GpukitError
 
 plugins.load("spmv")
-formats, matrices, reading = (
-    importlib.import_module(f"gpukit_labs.spmv.{name}") for name in ("formats", "matrices", "reading")
+errors, formats, compressed, matrices, reading = (
+    importlib.import_module(f"gpukit_labs.spmv.{name}")
+    for name in ("errors", "formats", "formats.csr", "matrices", "matrices.reading")
 )
-MatrixError = formats.MatrixError
+MatrixError = errors.MatrixError
 REAL = "%%MatrixMarket matrix coordinate real general\n"
 
 
@@ -266,7 +267,7 @@ def test_a_compressed_file_that_promises_too_much_takes_no_memory_for_it(write):
 
 
 def test_both_halves_of_a_symmetric_matrix_count_for_the_row_pointer(write, monkeypatch):
-    monkeypatch.setattr(formats, "LARGEST_INT32", 3)
+    monkeypatch.setattr(compressed, "LARGEST_INT32", 3)
     with pytest.raises(MatrixError, match=r"a\.mtx: 4 entries are more than an int32 row pointer counts"):
         reading.read(write("%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1\n3 1 1\n"))
 

@@ -18,9 +18,9 @@ from gpukit import GpukitError, plugins
 from gpukit.devices import CpuMachine
 
 plugins.load("spmv")
-formats, references, cusparse, checks, errors = (
+formats, ell, references, cusparse, checks, errors = (
     importlib.import_module(f"gpukit_labs.spmv.{name}")
-    for name in ("formats", "references", "cusparse", "checks", "errors")
+    for name in ("formats", "formats.ell", "libraries.references", "libraries.cusparse", "checks", "errors")
 )
 GPU = types.SimpleNamespace(name="gpu")
 INDEX, VALUE = {2: np.int32, 3: np.int64}, {0: np.float32, 1: np.float64}
@@ -317,7 +317,7 @@ def test_padding_and_long_rows_are_refused_before_they_are_made(fake, monkeypatc
 @pytest.mark.parametrize("height, sigma", [(32, 1), (16, 1), (32, 64), (7, 70)])
 def test_padded_counts_the_slots_of_the_format(height, sigma):
     csr = matrix()
-    assert references.padded(csr.lengths, height, sigma) == formats.SlicedEll.from_csr(csr, height, sigma).slots
+    assert ell.slots_of(csr.lengths, height, sigma) == formats.SlicedEll.from_csr(csr, height, sigma).slots
 
 
 # --- the bindings ----------------------------------------------------------------------------------------------------

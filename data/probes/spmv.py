@@ -32,9 +32,9 @@ from gpukit.provenance import provenance
 from gpukit.registry import Plan
 
 plugins.load("spmv")
-bench, checks, formats, matrices, products = (
+measuring, variants, checks, formats, matrices, products = (
     importlib.import_module(f"gpukit_labs.spmv.{name}")
-    for name in ("bench", "checks", "formats", "matrices", "products")
+    for name in ("bench.measuring", "bench.variants", "checks", "formats", "matrices", "products")
 )
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = ROOT / "data" / "results" / "h200_spmv_counters.json"
@@ -66,10 +66,10 @@ def launched(device: Any, names: list[str] | None = None) -> Iterator[tuple[str,
     """(name, language, product, matrix on the host, x, y) of every variant in both languages."""
     for name, csr, x in problems(names):
         there, vector = csr.on(device.xp), device.xp.asarray(x)
-        for variant in bench.VARIANTS:
-            if bench.too_much(variant, csr.lengths, timed=False):
+        for variant in variants.VARIANTS:
+            if variants.too_much(variant, csr.lengths, timed=False):
                 continue
-            for language in bench.LANGUAGES:
+            for language in measuring.LANGUAGES:
                 y = device.xp.full(csr.rows, np.nan, csr.dtype)
                 where = {"language": language, "device": device, **variant.options}
                 product = products.product(variant.way, there, vector, y, **where)

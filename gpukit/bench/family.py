@@ -17,6 +17,7 @@ import numpy as np
 
 from gpukit import checking, devices, provenance, timing
 from gpukit.bench import counting, log, memory, recorded, running
+from gpukit.bench.plain import plain
 from gpukit.bench.running import CPU_CLOCK, GPU_CLOCK, HAZARD, HOST_CLOCK, NOT_RUN, RACE, RIGHT, WRONG
 from gpukit.devices import CpuMachine, Device
 from gpukit.errors import GpukitError
@@ -144,7 +145,7 @@ class _Bench:
         }
         if not any("cpu" in rung.machines for rung in self.rungs) and self.device.name == "cpu":
             result["recorded"] = recorded.newest(self.family.name)
-        return _plain(result)
+        return plain(result)
 
     def _entry(self, rung: Rung) -> dict[str, Any]:
         """A rung before anything is known of it."""
@@ -368,14 +369,3 @@ class _Bench:
 def _told(hazard: dict[str, Any]) -> str:
     place = f"line {hazard['line']}: "
     return f"{hazard['kind']}, {place}{hazard['message'].removeprefix(place)}"
-
-
-def _plain(value: Any) -> Any:
-    """NumPy scalars as what JSON knows; what is not a number in JSON's sense (NaN, infinity) as None."""
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value

@@ -12,7 +12,7 @@ from gpukit.registry import CPP, NUMBA
 
 plugins.load("spmv")
 checks = importlib.import_module("gpukit_labs.spmv.checks")
-edges = importlib.import_module("gpukit_labs.spmv.edges")
+edges = importlib.import_module("gpukit_labs.spmv.matrices.edges")
 products = importlib.import_module("gpukit_labs.spmv.products")
 
 WHY_NOT = gpu.missing()

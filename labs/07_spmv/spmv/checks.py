@@ -25,7 +25,8 @@ from typing import Any
 import numpy as np
 
 from .errors import MatrixError
-from .formats import Array, Csr
+from .formats import Csr
+from .formats.arrays import Array
 
 EMPTY, MASK, EXACT, BOUND = "empty row", "NaN and Inf mask", "exact integers", "rounding bound"
 GUARDS, INPUTS = "guard bands", "inputs"

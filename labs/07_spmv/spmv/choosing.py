@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from .formats import Array, Csr, xp_of
-from .hybrid import LANES, least_share, slots_of
+from .formats import Csr
+from .formats.arrays import Array, xp_of
+from .formats.hybrid import LANES, least_share, slots_of
 
 # Products after which choosing and converting have paid for themselves over the best kernel for CSR, on an H200: 1,113
 # in the median of 36 matrices, 33 to 661 where that kernel is merge path (data/results/spmv_h200.json).

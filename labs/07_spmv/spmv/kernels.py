@@ -2,7 +2,7 @@
 
 kernels.cu has the same kernels in CUDA C++ under the same names; products.py says how each is launched.
 
-All kernels read the matrix in one of the formats of formats.py, x of (columns,) and y of (rows,), both contiguous and
+All kernels read the matrix in one of the formats of `formats`, x of (columns,) and y of (rows,), both contiguous and
 of the values' type T, float32 or float64; alpha and beta are of T too, so that a sum of float32 stays float32. With
 beta = 0, y is written and never read: it may hold NaN. Rows are counted in 64 bits, since a warp per row makes 32
 threads of each. Blocks are whole warps.
@@ -15,7 +15,7 @@ import numpy as np
 from gpukit import cuda
 from gpukit.warp import segmented_scan, warp_sum
 
-from .hybrid import COLUMN, COUNT, FAR, FIRST, LINE, LINES, PART, PARTS, ROW, SHIFT, WIDE
+from .formats.hybrid import COLUMN, COUNT, FAR, FIRST, LINE, LINES, PART, PARTS, ROW, SHIFT, WIDE
 
 FULL = 0xFFFFFFFF  # the mask of a whole warp
 WARP = 32
@@ -211,7 +211,7 @@ def hybrid(slices, bases, columns, far, values, rows, split, owners, sums, arriv
         x, y: (columns,) and (rows,) T. y is set.
         alpha, beta: T.
 
-    Source: hybrid.py; the last warp is found as in the sample threadFenceReduction of the CUDA toolkit.
+    Source: formats/hybrid.py; the last warp is found as in the sample threadFenceReduction of the CUDA toolkit.
     """
     at, lane = cuda.grid(1) // WARP, cuda.threadIdx.x % WARP
     if at < slices.shape[0]:  # the same for all lanes of a warp

@@ -20,8 +20,8 @@ from gpukit.registry import CPP, NUMBA, CppKernel, Launch, launchable
 
 from . import kernels
 from .errors import MatrixError
-from .formats import Array, Csr, Ell, SlicedEll, xp_of
-from .hybrid import Hybrid
+from .formats import Csr, Ell, Hybrid, SlicedEll
+from .formats.arrays import Array, xp_of
 
 SOURCE = Path(__file__).with_name("kernels.cu")
 CPU = CpuMachine()

@@ -29,8 +29,8 @@ from scipy.special import betaincinv, ndtri
 
 from gpukit.registry import nearest
 
-from .errors import MatrixError
-from .formats import Csr
+from ..errors import MatrixError
+from ..formats import Csr
 from .generators import Filling, from_lengths
 
 BETA, LOGNORMAL, GIANTS = "beta", "lognormal", "giants"

@@ -14,8 +14,9 @@ from typing import Any, TypedDict, Unpack
 
 import numpy as np
 
-from .errors import MatrixError
-from .formats import LARGEST_INT32, POINTERS, VALUES, Csr, refuse_too_many
+from ..errors import MatrixError
+from ..formats import Csr
+from ..formats.csr import LARGEST_INT32, POINTERS, VALUES, refuse_too_many
 
 ONES, INTEGERS, RANDOM = "ones", "integers", "random"
 CHUNK = 1 << 22  # entries worked on at a time, which bounds the memory

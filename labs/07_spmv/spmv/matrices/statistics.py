@@ -6,7 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .formats import Array, Csr, order_within_windows, xp_of
+from ..formats import Csr
+from ..formats.arrays import Array
+from ..formats.ell import slots_of
 
 
 @dataclass(frozen=True)
@@ -82,12 +84,7 @@ def sliced_fill(lengths: Array, height: int = 32, sigma: int = 1) -> float:
     """Slots of sliced ELL per entry, from the row lengths alone, the places past the last row counted as slots; nan
     without entries."""
     entries = int(lengths.sum(dtype=np.int64))
-    if not entries:
-        return float("nan")
-    xp = xp_of(lengths)
-    padded = xp.zeros(-(-lengths.size // height) * height, np.int64)
-    padded[: lengths.size] = lengths[order_within_windows(lengths, sigma)]
-    return int(padded.reshape(-1, height).max(axis=1).sum()) * height / entries
+    return slots_of(lengths, height, sigma) / entries if entries else float("nan")
 
 
 def _columns(csr: Csr) -> tuple[int, float, float]:

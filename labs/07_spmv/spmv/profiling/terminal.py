@@ -10,12 +10,13 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from gpukit.bench.running import NOT_RUN, WRONG
 from gpukit.registry import CPP
 from gpukit.report.layout import compact, exact
 from gpukit.timing import in_units
 
-from .profiling import NOT_RUN, WRONG, Counted, Profile, Timed, requests, sectors
-from .statistics import Statistics
+from ..matrices.statistics import Statistics
+from .model import Counted, Profile, Timed, requests, sectors
 
 STYLES = {WRONG: "bold white on red", NOT_RUN: "dim"}
 EXACT_FROM = 110  # columns; a narrower terminal gets 227k for 227,328

@@ -7,7 +7,7 @@ for too long is cut into pieces, a slice each; the warp that is done last adds u
 are stored as 16-bit distances from the leftmost one of their line, where those of a slice allow it: 6 bytes a float32
 entry, not 8.
 
-Source: slices and sorting windows as in formats.py; several threads a row are Anzt, Tomov and Dongarra, "Implementing a
+Source: slices and sorting windows as in ell.py; several threads a row are Anzt, Tomov and Dongarra, "Implementing a
 sparse matrix vector product for the SELL-C/SELL-C-sigma formats on NVIDIA GPUs" (UT-EECS-14-727, 2014); short columns
 are Willcock and Lumsdaine, "Accelerating sparse matrix computations via data compression" (ICS 2006).
 """
@@ -15,12 +15,12 @@ are Willcock and Lumsdaine, "Accelerating sparse matrix computations via data co
 from __future__ import annotations
 
 from dataclasses import dataclass
-from types import ModuleType
 
 import numpy as np
 
-from .errors import MatrixError
-from .formats import Array, Csr, rows_and_places, stable_order, xp_of
+from ..errors import MatrixError
+from .arrays import Array, owners_of, stable_order, starts_of, xp_of
+from .csr import Csr, rows_and_places
 
 LANES = 32  # of a warp, and slots of a line
 FAR = 0xFFFF  # padding among 16-bit columns; a 32-bit column of two of them is PADDING
@@ -97,42 +97,31 @@ class Hybrid:
         xp = xp_of(csr.data)
         pieces = _Pieces(csr.lengths, steps, sigma, least)
         order = pieces.order()
-        slices, of_place, within = pieces.slices(order)
-        lines = int(slices[:, LINES].sum())
+        slices, slice_of, place_in_slice = pieces.slices(order)
 
+        # Where each entry lies: its slice, the line and the lane.
         place_of = xp.empty(order.size, np.int64)
         place_of[order] = xp.arange(order.size)
         row, k = rows_and_places(csr)
         place = place_of[pieces.first[row] + k // pieces.most]
         k = k.astype(np.int64) % pieces.most
-        at, within = of_place[place], within[place]
+        at, within = slice_of[place], place_in_slice[place]
         shift = slices[at, SHIFT]
         lanes, rows_of_lane = xp.maximum(shift, 0), xp.maximum(-shift, 0)  # log2 of both
         groups = LANES >> lanes
         line = slices[at, LINE] + ((k >> lanes) << rows_of_lane) + within // groups
         lane = ((within % groups) << lanes) + (k & ((1 << lanes) - 1))
-        values = xp.zeros(lines * LANES, csr.dtype)
+
+        values = xp.zeros(int(slices[:, LINES].sum()) * LANES, csr.dtype)
         values[line * LANES + lane] = csr.data
-        bases, wide = _bases(xp, csr.indices, line, lines)
-        if lines:
-            some = xp.zeros(len(slices), np.int32)
-            xp.maximum.at(some, owners_of(xp, slices[:, LINE], lines), wide.astype(np.int32))
-            slices[:, WIDE] = some
-        units = slices[:, LINES] * (1 + slices[:, WIDE])
-        slices[:, COLUMN] = _starts(xp, units)[:-1]
-        columns = xp.full(int(units.sum()) * LANES, FAR, np.uint16)
-        start = slices[at, COLUMN] * LANES
-        slot = (line - slices[at, LINE]) * LANES + lane
-        near = slices[at, WIDE] == 0
-        columns[start[near] + slot[near]] = (csr.indices[near] - bases[line[near]]).astype(np.uint16)
-        columns.view(np.int32)[start[~near] // 2 + slot[~near]] = csr.indices[~near]
+        bases, columns = _place_columns(slices, at, line, lane, csr.indices)
         return cls(
             csr.shape,
             slices.astype(np.int32),
             bases,
             columns,
             values,
-            pieces.targets(order),
+            pieces.rows_of_places(order),
             pieces.split,
             pieces.owners,
             xp.zeros(pieces.owners.size, csr.dtype),
@@ -155,12 +144,12 @@ def least_share(csr: Csr, sigma: int) -> int:
     2 where sorting has put rows of other places together. Where columns are far apart, it is the cache that limits: two
     lanes for a row read more of a sector at once, unless rows are so short that one of them would have nothing to do.
     """
-    if not near(csr):
+    if not _neighbours_read_near(csr):
         return 1 if csr.nnz >= MANY_ENTRIES * csr.rows else 0
     return LEAST_SHIFT if sigma == 1 else LEAST_SHIFT + 1
 
 
-def near(csr: Csr) -> bool:
+def _neighbours_read_near(csr: Csr) -> bool:
     """Whether the first columns of 32 neighbouring rows mostly lie within the reach of 16 bits. Empty rows count with
     the column that follows."""
     xp, whole = xp_of(csr.data), csr.rows // LANES * LANES
@@ -174,7 +163,8 @@ class _Pieces:
     """Rows, and the pieces of those that are too long for one warp, in the order of the matrix.
 
     most: entries of a piece. first: (rows + 1,), the first piece of a row. row, shift, width: (pieces,): whose it is,
-    log2 of its lanes, the most entries that a lane has of it. All int64. split, owners: as in `Hybrid`.
+    log2 of its lanes, the most entries that a lane has of it. All int64. is_cut: (pieces,) bool, whether its row has
+    others. split, owners: as in `Hybrid`.
     """
 
     def __init__(self, lengths: Array, steps: int, sigma: int, least: int) -> None:
@@ -183,22 +173,22 @@ class _Pieces:
         most = self.most = LANES * steps
         lengths = lengths.astype(np.int64)
         pieces = xp.maximum(-(-lengths // most), 1)
-        first = self.first = _starts(xp, pieces)
+        first = self.first = starts_of(pieces)
         count = int(first[-1])
-        self.row = owners_of(xp, first[:-1], count)
+        self.row = owners_of(first[:-1], count)
         length = xp.minimum(lengths[self.row] - (xp.arange(count) - first[self.row]) * most, most)
         self.is_cut = pieces[self.row] > 1
         self.shift = xp.full(count, least, np.int64)
         for shift in range(least, MOST_SHIFT):
             self.shift += length > (steps << shift if shift >= 0 else steps >> -shift)
         self.shift[self.is_cut] = MOST_SHIFT
-        self._split(pieces)
+        self._split_rows(pieces)
         if sigma == 1 and count:
-            self._keep_neighbours()
+            self._even_out_short_rows()
         lanes = xp.maximum(self.shift, 0)
         self.width = (length + (1 << lanes) - 1) >> lanes
 
-    def _keep_neighbours(self) -> None:
+    def _even_out_short_rows(self) -> None:
         """Short rows get the lanes of the longest short row near them, so that none leaves its place where rows are
         nearly even, as those of a grid are."""
         xp, group = self.xp, self.row // MOST_ROWS
@@ -207,18 +197,18 @@ class _Pieces:
         xp.maximum.at(longest, group[short], self.shift[short].astype(np.int32))
         self.shift[short] = longest[group[short]]
 
-    def _split(self, pieces: Array) -> None:
-        """The rows that are cut, given how many pieces each row has."""
+    def _split_rows(self, pieces: Array) -> None:
+        """Set `split` and `owners`, given how many pieces each row has."""
         xp = self.xp
         cut = xp.flatnonzero(pieces > 1)
         self.split = xp.zeros((cut.size, 3), np.int32)
         self.split[:, ROW], self.split[:, PARTS] = cut, pieces[cut]
-        parts = _starts(xp, pieces[cut])
+        parts = starts_of(pieces[cut])
         self.split[:, PART] = parts[:-1]
-        self.owners = owners_of(xp, parts[:-1], int(parts[-1])).astype(np.int32)
+        self.owners = owners_of(parts[:-1], int(parts[-1])).astype(np.int32)
 
-    def targets(self, order: Array) -> Array:
-        """`Hybrid.rows`."""
+    def rows_of_places(self, order: Array) -> Array:
+        """`Hybrid.rows`, given which piece has each place."""
         xp = self.xp
         target = self.row.copy()
         target[self.is_cut] = ~xp.arange(self.owners.size)
@@ -247,47 +237,50 @@ class _Pieces:
         return xp.where(alone, 0, 1 + window * (MOST_SHIFT - self.least) + MOST_SHIFT - 1 - self.shift)
 
     def slices(self, order: Array) -> tuple[Array, Array, Array]:
-        """The slices of places in that order, all but COLUMN and WIDE; each place's slice, and its place in it."""
-        xp, group, shift = self.xp, self.group()[order], self.shift[order]
+        """The slices of places in that order, all but COLUMN and WIDE; of each place, its slice and where in it."""
+        xp, group = self.xp, self.group()[order]
         members = xp.bincount(group, minlength=1)
-        first = _starts(xp, members)
+        first = starts_of(members)
         shift_of = xp.full(members.size, MOST_SHIFT, np.int64)
-        shift_of[group] = shift
-        held = MOST_ROWS >> (shift_of - LEAST_SHIFT)
-        made = _starts(xp, -(-members // held))
+        shift_of[group] = self.shift[order]
+        held = MOST_ROWS >> (shift_of - LEAST_SHIFT)  # rows of a full slice
+        made = starts_of(-(-members // held))
         rank = xp.arange(order.size) - first[group]
-        of_place, within = made[group] + rank // held[group], rank % held[group]
+        slice_of, within = made[group] + rank // held[group], rank % held[group]
 
         count = int(made[-1])
-        of_slice = owners_of(xp, made[:-1], count)
+        of_slice = owners_of(made[:-1], count)
         width = xp.zeros(count, np.int32)
         if count:
-            xp.maximum.at(width, of_place, self.width[order].astype(np.int32))
+            xp.maximum.at(width, slice_of, self.width[order].astype(np.int32))
         slices = xp.zeros((count, FIELDS), np.int64)
         slices[:, SHIFT] = shift_of[of_slice]
         slices[:, LINES] = width.astype(np.int64) << xp.maximum(-slices[:, SHIFT], 0)
-        slices[:, LINE] = _starts(xp, slices[:, LINES])[:-1]
+        slices[:, LINE] = starts_of(slices[:, LINES])[:-1]
         slices[:, FIRST] = first[of_slice] + (xp.arange(count) - made[of_slice]) * held[of_slice]
         slices[:, COUNT] = xp.minimum(held[of_slice], first[of_slice] + members[of_slice] - slices[:, FIRST])
-        return slices, of_place, within
+        return slices, slice_of, within
 
 
-def _bases(xp: ModuleType, indices: Array, line: Array, lines: int) -> tuple[Array, Array]:
-    """(lines,) int32, the leftmost column of each line, and whether a 16-bit distance is too short for its others."""
-    low, high = xp.full(lines, np.iinfo(np.int32).max, np.int32), xp.zeros(lines, np.int32)
-    xp.minimum.at(low, line, indices)
-    xp.maximum.at(high, line, indices)
-    low = xp.minimum(low, high)  # a line of padding alone
-    return low, high.astype(np.int64) - low >= FAR
-
-
-def _starts(xp: ModuleType, sizes: Array) -> Array:
-    """(n + 1,) int64: where each of n pieces begins, and the end."""
-    starts = xp.zeros(sizes.size + 1, np.int64)
-    xp.cumsum(sizes, out=starts[1:])
-    return starts
-
-
-def owners_of(xp: ModuleType, starts: Array, count: int) -> Array:
-    """(count,) int64: in which of the intervals that begin at `starts` each number below `count` lies."""
-    return xp.searchsorted(xp.ascontiguousarray(starts), xp.arange(count), side="right") - 1
+def _place_columns(slices: Array, at: Array, line: Array, lane: Array, indices: Array) -> tuple[Array, Array]:
+    """`Hybrid.bases` and `Hybrid.columns`, given the slice, line and lane of each entry; sets WIDE and COLUMN."""
+    xp = xp_of(indices)
+    lines = int(slices[:, LINES].sum())
+    left, right = xp.full(lines, np.iinfo(np.int32).max, np.int32), xp.zeros(lines, np.int32)
+    xp.minimum.at(left, line, indices)
+    xp.maximum.at(right, line, indices)
+    bases = xp.minimum(left, right)  # those of a line of padding alone, too
+    if lines:
+        wide = xp.zeros(len(slices), np.int32)
+        too_far = right.astype(np.int64) - bases >= FAR
+        xp.maximum.at(wide, owners_of(slices[:, LINE], lines), too_far.astype(np.int32))
+        slices[:, WIDE] = wide
+    starts = starts_of(slices[:, LINES] * (1 + slices[:, WIDE]))
+    slices[:, COLUMN] = starts[:-1]
+    columns = xp.full(int(starts[-1]) * LANES, FAR, np.uint16)
+    start = slices[at, COLUMN] * LANES
+    slot = (line - slices[at, LINE]) * LANES + lane
+    near = slices[at, WIDE] == 0
+    columns[start[near] + slot[near]] = (indices[near] - bases[line[near]]).astype(np.uint16)
+    columns.view(np.int32)[start[~near] // 2 + slot[~near]] = indices[~near]
+    return bases, columns

@@ -15,8 +15,9 @@ from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE, SKY, TEXT, VERMILION
 from gpukit.registry import CPP
 
-from .formats import Csr
-from .profiling import LANES, Counted, Profile, sectors
+from ..formats import Csr
+from .model import Counted, Profile, sectors
+from .remarks import LANES
 
 CELLS, VERY_LONG = 256, 8  # of the picture of a pattern along its longer side; sides that differ more get as many
 BINS, DECADE = 25, 10  # lengths that span less than a decade stand on a linear axis

@@ -54,22 +54,21 @@ def bench(
         output.refuse_unwritable(out)
     if plot is not None:
         output.make_folder(plot)
-    from . import bench as measuring
-    from . import bench_table
+    from . import measuring, table
 
     console = output.console()
     if recorded:
         result, file = newest()
-        bench_table.show_recorded(result, file, console)
+        table.show_recorded(result, file, console)
     else:
         result = _measured(machine, matrices, ways, dtype, pointer, seed, out)
-        bench_table.show(result, console)
+        table.show(result, console)
     if out is not None:
         _write(out, result)
     if plot is not None:
-        from . import bench_figures
+        from . import figures
 
-        for path in bench_figures.draw(result, plot, lambda text: click.echo(f"gpukit: {text}", err=True)):
+        for path in figures.draw(result, plot, lambda text: click.echo(f"gpukit: {text}", err=True)):
             click.echo(f"wrote {path}")
     return 1 if measuring.is_wrong(result) else 0
 
@@ -87,16 +86,16 @@ def _measured(
     from gpukit import devices
     from gpukit.progress import step_progress
 
-    from . import bench as measuring
-    from . import bench_cases
+    from . import cases, measuring
+    from .variants import variants
 
-    names = bench_cases.chosen(matrices, machine)
-    measuring.variants(ways)
+    names = cases.chosen(matrices, machine)
+    variants(ways)
     device = devices.device(machine)
-    cases = bench_cases.make_all(names, machine, dtype, pointer, seed)
     with step_progress("bench spmv") as say:
         return measuring.measure(
-            *(cases, device),
+            cases.make_all(names, machine, dtype, pointer, seed),
+            device,
             count=len(names),
             ways=ways,
             dtype=dtype,

@@ -20,8 +20,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from .errors import MatrixError
-from .formats import Array, Csr, SlicedEll, xp_of
+from ..errors import MatrixError
+from ..formats import Csr, SlicedEll
+from ..formats.arrays import Array, xp_of
 
 NVMATH, CUPY = "nvmath.bindings.cusparse", "cupy_backends.cuda.libs.cusparse"
 INSTALL = "python -m pip install nvmath-python[cu13]"

@@ -15,8 +15,8 @@ from gpukit.registry import CPP, NUMBA
 from gpukit.report.layout import compact
 from gpukit.timing import in_units
 
-from . import bench_summary
-from .bench_figures import short
+from . import summary
+from .figures import short
 
 Result = dict[str, Any]
 Matrix = dict[str, Any]
@@ -95,7 +95,7 @@ def _contenders(matrices: Sequence[Matrix]) -> Table:
         *("by\ncuSPARSE's", "convert\n(SpMVs)", "choose\n(SpMVs)"),
     )
     for matrix in matrices:
-        ours = bench_summary.chosen_of(matrix)
+        ours = summary.chosen_of(matrix)
         first = matrix["name"] + ("" if matrix["large"] else " *"), compact(matrix["nnz"])
         if ours is None or not ours["timing"]:
             made.add_row(*first, "not measured")
@@ -125,12 +125,12 @@ def _ratio(value: float | None) -> Text:
 
 def _grid(matrices: Sequence[Matrix], cell: Callable[[list[Entry], Matrix], Text], about: str) -> RenderableType:
     """A row for each matrix, a column for each kernel."""
-    keys = bench_summary.columns(matrices)
+    keys = summary.columns(matrices)
     made = _columns("matrix", *(short(key).replace(*NARROW).replace("_", "\n", 1).replace(" ", "\n") for key in keys))
     for matrix in matrices:
         cells = []
         for key in keys:
-            found = bench_summary.of_column(matrix, key)
+            found = summary.of_column(matrix, key)
             mark = Text(">" if any(entry["chosen"] for entry in found) else "", "bold")
             cells.append(mark + cell(found, matrix))
         made.add_row(matrix["name"], *cells)

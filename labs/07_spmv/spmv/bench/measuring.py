@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property, partial
@@ -21,16 +21,20 @@ import numpy as np
 
 from gpukit import provenance, timing
 from gpukit.bench import counting, running
+from gpukit.bench.plain import plain
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
 from gpukit.registry import CPP, NUMBA, Plan
 
-from . import bench_summary, choosing, products
-from .bench_cases import Case, whole_numbers
-from .cusparse import first_line
-from .errors import MatrixError
-from .formats import Array, Csr
-from .references import REFERENCES, Prepared, padded, too_long, too_padded
+from .. import choosing, products
+from ..errors import MatrixError
+from ..formats import Csr
+from ..formats.arrays import Array
+from ..libraries.cusparse import first_line
+from ..libraries.references import REFERENCES, Prepared
+from . import summary
+from .cases import Case, whole_numbers
+from .variants import Variant, too_much, variants
 
 FORMAT = 1
 RIGHT, WRONG, NOT_RUN = running.RIGHT, running.WRONG, running.NOT_RUN
@@ -38,7 +42,6 @@ LANGUAGES = (CPP, NUMBA)
 LARGE = 200_000_000  # bytes: below it a bandwidth may be a cache's
 SECONDS_EACH = 0.3  # for the repeats of each contender on a matrix
 HOST_REPEATS = 2
-MOST_SLOTS = 4_000_000  # of a padded format on the CPU machine: two seconds
 # What is counted on the CPU machine, in the order of its tables.
 COUNTERS = (
     "global_load_requests",
@@ -59,49 +62,6 @@ CACHE = (
 )
 TURNS = "all contenders on a matrix were timed by turns, one product of each after the other"
 Say = Callable[[str, int, int], None]
-
-
-# --- what is measured ------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Variant:
-    """A way with its options; `key` is how tables and records call it."""
-
-    way: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def key(self) -> str:
-        told = ", ".join(f"{name}={value}" for name, value in self.options.items())
-        return f"{self.way}({told})" if told else self.way
-
-    def without_defaults(self) -> Variant:
-        """The same without options that have the value they have anyway."""
-        way = products.WAYS[self.way]
-        known = {**signature(way.launches).parameters, **signature(way.convert).parameters}
-        return Variant(self.way, {name: value for name, value in self.options.items() if value != known[name].default})
-
-
-# Every way as it comes, and those options that make another kernel of it.
-VARIANTS = (
-    Variant("csr_thread"),
-    Variant("csr_warp"),
-    *(Variant("csr_subwarp", {"lanes": lanes}) for lanes in (2, 4, 8, 16)),
-    Variant("ell"),
-    Variant("sliced_ell"),
-    Variant("sliced_ell", {"sigma": 256}),
-    Variant("hybrid"),
-    Variant("merge_path"),
-)
-
-
-def variants(ways: Sequence[str] = ()) -> list[Variant]:
-    """The variants of these ways, or of all. Raises MatrixError for a way that there is not."""
-    for way in ways:
-        if way not in products.WAYS:
-            raise MatrixError(f"there is no way {way!r} to multiply; choose one of: {', '.join(products.WAYS)}")
-    return [one for one in VARIANTS if one.way in products.WAYS and (not ways or one.way in ways)]
 
 
 def measure(
@@ -158,7 +118,7 @@ def measure(
         tell = partial(_tell, say, place, count)
         bench = _Bench(case, device, chosen, block, ceilings["copy"], tell)
         result["matrices"].append(bench.measured())
-        result["summary"] = bench_summary.summary(result)
+        result["summary"] = summary.summary(result)
         keep(result)
         del bench, case
         gc.collect()
@@ -231,7 +191,7 @@ class _Bench:
             "choice": choice,
             "entries": entries,
         }
-        bench_summary.compare(made, self.copy_gb_s)
+        summary.compare(made, self.copy_gb_s)
         if self.device.name == "gpu":
             self._time_warm(made, contenders)
         return plain(made)
@@ -467,40 +427,12 @@ def _verdict(entry: dict[str, Any]) -> Iterator[None]:
         entry.update(status=NOT_RUN, reason=first_line(error))
 
 
-def too_much(variant: Variant, lengths: Array, timed: bool) -> str:
-    """Why nobody wants to wait for a variant on rows of these lengths; "" if one may. What is `timed` must be a
-    competitor; what is counted on the CPU machine, small enough."""
-    longest, nnz = (int(lengths.max()), int(lengths.sum())) if lengths.size else (0, 0)
-    options = dict(variant.options)
-    slots = nnz
-    if variant.way == "ell":
-        slots = longest * int(lengths.size)
-    elif variant.way == "sliced_ell":
-        slots = padded(lengths, int(options.get("height", 32)), int(options.get("sigma", 1)))
-    if not timed:
-        return f"{slots:,} slots are too many for the CPU machine" if slots > MOST_SLOTS else ""
-    lanes = {"csr_thread": 1, "ell": 1, "sliced_ell": 1, "csr_warp": 32, "csr_subwarp": int(options.get("lanes", 2))}
-    walked = too_long(longest, lanes[variant.way]) if variant.way in lanes else ""
-    return walked or too_padded(nnz, slots)
-
-
 def told(timed: timing.Timing) -> dict[str, Any]:
     """A timing without the seconds of every repeat, which are many."""
     return {name: value for name, value in timed.to_dict().items() if name in _TOLD}
 
 
 _TOLD = ("n", "median_s", "spread", "minimum_s", "host_s", "remarks")
-
-
-def plain(value: Any) -> Any:
-    """NumPy's numbers as JSON knows them; what is no number (NaN, infinity) as None."""
-    if isinstance(value, dict):
-        return {str(key): plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain(item) for item in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
 def is_wrong(result: dict[str, Any]) -> bool:

@@ -19,9 +19,10 @@ import numpy as np
 
 from gpukit import plugins, registry
 
-from . import checks, matrices
-from .errors import MatrixError
-from .formats import Array, Csr
+from .. import checks, matrices
+from ..errors import MatrixError
+from ..formats import Csr
+from ..formats.arrays import Array
 
 MOST_WORKERS = 8
 # What the CPU machine multiplies by every kernel in both languages, all of it in less than a minute: rows.

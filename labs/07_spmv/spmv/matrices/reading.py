@@ -25,8 +25,9 @@ import numpy as np
 
 from gpukit.registry import nearest
 
-from .errors import MatrixError
-from .formats import LARGEST_INT32, Csr, csr_from_scipy, refuse_too_many
+from ..errors import MatrixError
+from ..formats import Csr, csr_from_scipy
+from ..formats.csr import LARGEST_INT32, refuse_too_many
 
 BANNER = "%%MatrixMarket"
 FIELDS = ("real", "integer", "pattern")

@@ -15,7 +15,7 @@ from gpukit.errors import GpukitError
 from gpukit.plots import style
 from gpukit.registry import NUMBA
 
-from . import bench_summary
+from . import summary
 
 Result = dict[str, Any]
 CONTENDERS = {"chosen": style.BLUE, "cuSPARSE": style.AMBER, "CuPy": style.GREY}
@@ -55,9 +55,9 @@ def contenders(result: Result) -> Figure | None:
     rows = []
     for matrix in result["matrices"]:
         found = {
-            "chosen": bench_summary.chosen_of(matrix),
-            "cuSPARSE": bench_summary.best(matrix["entries"], bench_summary.CUSPARSE),
-            "CuPy": bench_summary.best(matrix["entries"], bench_summary.CUPYX),
+            "chosen": summary.chosen_of(matrix),
+            "cuSPARSE": summary.best(matrix["entries"], summary.CUSPARSE),
+            "CuPy": summary.best(matrix["entries"], summary.CUPYX),
         }
         shares = {name: entry["fraction_of_copy"] for name, entry in found.items() if entry and entry["timing"]}
         if shares.get("chosen"):
@@ -112,11 +112,11 @@ def _title(result: Result, rows: Sequence[Any]) -> str:
 def kernels(result: Result) -> Figure | None:
     """A table in colours, a row for each matrix and a column for each kernel in its faster language."""
     gpu = result["device"] == "gpu"
-    keys = bench_summary.columns(result["matrices"])
+    keys = summary.columns(result["matrices"])
     values = np.full((len(result["matrices"]), len(keys)), np.nan)
     for row, matrix in enumerate(result["matrices"]):
         for column, key in enumerate(keys):
-            found = [e for e in bench_summary.of_column(matrix, key) if (e["timing"] if gpu else e["counters"])]
+            found = [e for e in summary.of_column(matrix, key) if (e["timing"] if gpu else e["counters"])]
             if found:
                 values[row, column] = _value(found, matrix, gpu)
     if not np.isfinite(values).any():
@@ -142,7 +142,7 @@ def kernels(result: Result) -> Figure | None:
                 told = f"{100 * values[row, column]:.0f}" if gpu else f"{values[row, column]:.2f}"
                 colour = "white" if shades[row, column] > WHITE_FROM else style.INK
                 axis.text(column, row, told, ha="center", va="center", fontsize=9.5, color=colour)
-            if any(entry["chosen"] for entry in bench_summary.of_column(matrix, key)):
+            if any(entry["chosen"] for entry in summary.of_column(matrix, key)):
                 box = {"fill": False, "edgecolor": style.VERMILION, "linewidth": 2.5}
                 axis.add_patch(_cell(column, row, **box))
     axis.set_yticks(range(len(result["matrices"])), [_name(matrix) for matrix in result["matrices"]])

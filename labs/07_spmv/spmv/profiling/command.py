@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from .formats import Csr
+    from ..formats import Csr
 
 LANGUAGES, MACHINES = ("python", "cpp", "both"), ("cpu", "gpu", "both")
 FULL = "full"
@@ -75,7 +75,8 @@ def spmv(
     from gpukit.cli import output
     from gpukit.progress import step_progress
 
-    from . import products, profiling
+    from .. import products
+    from . import measuring
 
     gpus.find_gpu(gpu)  # a misspelt name shows before a long run, not after it
     if json_file not in (None, "-"):
@@ -86,10 +87,10 @@ def spmv(
     with step_progress(f"spmv {Path(source).name}") as say:
         say("the matrix", 0, 1)
         csr, name = matrix(source, rows or (None if device is None else FULL), seed, dtype, pointer)
-        found = profiling.profile(
+        found = measuring.profile(
             csr,
             name,
-            languages=profiling.LANGUAGES[language],
+            languages=measuring.LANGUAGES[language],
             cpu=machine != "gpu",
             device=device,
             gpu=gpu,
@@ -118,8 +119,9 @@ def matrix(source: str, rows: int | str | None, seed: int, dtype: str, pointer: 
     """
     from gpukit.registry import nearest
 
-    from . import matrices, reading
-    from .errors import MatrixError
+    from .. import matrices
+    from ..errors import MatrixError
+    from ..matrices import reading
 
     path = Path(source)
     if source not in matrices.MATRICES:

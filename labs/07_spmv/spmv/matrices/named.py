@@ -1,10 +1,4 @@
-"""Every matrix that has a name here: generated ones, twins of published ones, and real ones.
-
-make("poisson2d")                    at full size: what is generated has 30 million entries or more, over 200 MB
-make("poisson2d", scale=0.01)        a hundredth of the rows, the same shape of lengths
-make("webbase-1M", rows=5000)        about as many rows
-small("webbase-1M")                  a size for the CPU machine
-"""
+"""The names, and what is made for each: by a rule of `generators`, by a model of `twins`, or from data/matrices."""
 
 from __future__ import annotations
 
@@ -18,9 +12,9 @@ import numpy as np
 from gpukit.registry import nearest
 from gpukit.resources import data_file
 
+from ..errors import MatrixError
+from ..formats import Csr
 from . import reading
-from .errors import MatrixError
-from .formats import Csr
 from .generators import (
     Filling,
     arrow,
@@ -28,7 +22,6 @@ from .generators import (
     dense_in_sparse,
     fem_blocks,
     filled,
-    from_lengths,
     half_empty,
     poisson2d,
     poisson3d,
@@ -38,31 +31,6 @@ from .generators import (
     zipf,
 )
 from .twins import TWINS, twin
-
-__all__ = [
-    "GENERATED",
-    "MATRICES",
-    "REAL",
-    "TWIN",
-    "Named",
-    "arrow",
-    "banded",
-    "dense_in_sparse",
-    "fem_blocks",
-    "filled",
-    "from_lengths",
-    "half_empty",
-    "make",
-    "poisson2d",
-    "poisson3d",
-    "real",
-    "rmat",
-    "road",
-    "small",
-    "twin",
-    "uniform",
-    "zipf",
-]
 
 GENERATED, TWIN, REAL = "generated", "twin", "real"
 SMALL_ENTRIES = 60_000  # of a twin that the CPU machine multiplies in seconds

@@ -22,9 +22,11 @@ import numpy as np
 
 from gpukit.devices import Device
 
+from ..errors import MatrixError
+from ..formats import Csr, SlicedEll, ell
+from ..formats.arrays import Array, xp_of
+from ..formats.csr import LARGEST_INT32
 from . import cusparse
-from .errors import MatrixError
-from .formats import LARGEST_INT32, Array, Csr, SlicedEll, order_within_windows, xp_of
 
 ON_GPU = "runs on an NVIDIA GPU only"
 SELL_HEIGHTS = (16, 32, 64)
@@ -163,7 +165,7 @@ def _cusparse_csr(
 
 def _cusparse_sell(height: int, csr: Csr, x: Array, y: Array, alpha: float, beta: float) -> Prepared:
     lengths = csr.lengths
-    why = too_long(int(lengths.max()) if csr.rows else 0) or too_padded(csr.nnz, padded(lengths, height))
+    why = too_long(int(lengths.max()) if csr.rows else 0) or too_padded(csr.nnz, ell.slots_of(lengths, height))
     if why:
         raise MatrixError(why)
     form = SlicedEll.from_csr(csr, height, 1)
@@ -177,17 +179,6 @@ def _cusparse_sell(height: int, csr: Csr, x: Array, y: Array, alpha: float, beta
 def _of_cusparse(made: cusparse.SpMV, y: Array, nbytes: int, notes: dict[str, Any]) -> Prepared:
     notes |= {"library": f"cuSPARSE {made.library.version} by {made.library.name}", "buffer bytes": made.buffer_bytes}
     return Prepared(made.run, lambda: y if made.keeps else None, nbytes=nbytes, notes=notes)
-
-
-def padded(lengths: Array, height: int, sigma: int = 1) -> int:
-    """Slots of a sliced ELL of rows of these lengths."""
-    xp = xp_of(lengths)
-    slices = -(-int(lengths.size) // height)
-    if not slices:
-        return 0
-    ordered = xp.zeros(slices * height, np.int64)
-    ordered[: lengths.size] = lengths if sigma == 1 else lengths[order_within_windows(lengths, sigma)]
-    return int(ordered.reshape(slices, height).max(axis=1).sum()) * height
 
 
 def too_padded(nnz: int, slots: int) -> str:

@@ -1,0 +1,1 @@
+"""What others make of y = alpha A x + beta y: libraries on the processor and on a GPU."""

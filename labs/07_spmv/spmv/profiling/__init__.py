@@ -1,0 +1,1 @@
+"""`gpukit spmv`: what every way to multiply does with one matrix, and which of them it should be."""
