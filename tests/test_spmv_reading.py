@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from gpukit import plugins
 from gpukit.errors import GpukitError
+from gpukit.resources import data_file
 
 plugins.load("spmv")
 errors, formats, compressed, matrices, reading = (
@@ -361,4 +362,4 @@ def test_a_malformed_npz_is_one_sentence(write, content, said):
 
 def test_another_npz_is_no_sparse_matrix():
     with pytest.raises(MatrixError, match="holds no sparse matrix"):
-        reading.read(matrices.data_file("matrices/moby_words.npz"))
+        reading.read(data_file("matrices/moby_words.npz"))

@@ -67,7 +67,7 @@ def launched(device: Any, names: list[str] | None = None) -> Iterator[tuple[str,
     for name, csr, x in problems(names):
         there, vector = csr.on(device.xp), device.xp.asarray(x)
         for variant in variants.VARIANTS:
-            if variants.too_much(variant, csr.lengths, timed=False):
+            if variants.too_much(variant, csr, timed=False):
                 continue
             for language in measuring.LANGUAGES:
                 y = device.xp.full(csr.rows, np.nan, csr.dtype)

@@ -51,7 +51,6 @@ def choose_format(csr: Csr, products: int | None = None) -> Choice:
     products: how many the matrix is used for; None for more than a conversion takes to pay.
     """
     began = time.perf_counter()
-    xp = xp_of(csr.data)
     lengths = csr.lengths
     rows, nnz = csr.rows, csr.nnz
     longest = int(lengths.max()) if rows else 0
@@ -63,7 +62,7 @@ def choose_format(csr: Csr, products: int | None = None) -> Choice:
     else:
         made = _hybrid(csr, lengths, mean, longest)
     if nnz:
-        made.rejected.update(_rejected(xp, lengths, rows, nnz, mean, longest, made.way))
+        made.rejected.update(_rejected(lengths, nnz, mean, longest, made.way))
     return Choice(made.way, made.options, made.why, made.rejected, time.perf_counter() - began)
 
 
@@ -115,8 +114,9 @@ def _hybrid(csr: Csr, lengths: Array, mean: float, longest: int) -> Choice:
     return Choice("hybrid", {"steps": steps, "sigma": sigma, "least": least}, why)
 
 
-def _rejected(xp: Any, lengths: Any, rows: int, nnz: int, mean: float, longest: int, way: str) -> dict[str, str]:
+def _rejected(lengths: Array, nnz: int, mean: float, longest: int, way: str) -> dict[str, str]:
     """Why not the others, by what their warps would do."""
+    xp, rows = xp_of(lengths), lengths.size
     whole = xp.zeros(-(-rows // LANES) * LANES, np.int64)
     whole[:rows] = lengths
     rounds = int(whole.reshape(-1, LANES).max(axis=1).sum())

@@ -7,7 +7,7 @@ product("sliced_ell", csr, x, y, 2.5, -1, language=CPP, height=32, sigma=256)
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -198,6 +198,13 @@ def lanes_for(csr: Csr) -> int:
     """
     mean = csr.nnz / csr.rows if csr.rows else 0.0
     return next((lanes for lanes in LANES if mean < 8 * lanes), LANES[-1])
+
+
+def lanes_of_a_row(way: str, csr: Csr, options: Mapping[str, Any]) -> int | None:
+    """How many lanes walk the longest row together; None for ways that bound their walk by themselves."""
+    if way == "csr_subwarp":
+        return options.get("lanes") or lanes_for(csr)
+    return {"csr_thread": 1, "ell": 1, "sliced_ell": 1, "csr_warp": WARP}.get(way)
 
 
 def _csr_subwarp(

@@ -22,6 +22,7 @@ import numpy as np
 from gpukit import provenance, timing
 from gpukit.bench import counting, running
 from gpukit.bench.plain import plain
+from gpukit.bench.running import NOT_RUN, RIGHT, WRONG
 from gpukit.devices import Device
 from gpukit.errors import GpukitError
 from gpukit.registry import CPP, NUMBA, Plan
@@ -37,7 +38,6 @@ from .cases import Case, whole_numbers
 from .variants import Variant, too_much, variants
 
 FORMAT = 1
-RIGHT, WRONG, NOT_RUN = running.RIGHT, running.WRONG, running.NOT_RUN
 LANGUAGES = (CPP, NUMBA)
 LARGE = 200_000_000  # bytes: below it a bandwidth may be a cache's
 SECONDS_EACH = 0.3  # for the repeats of each contender on a matrix
@@ -283,7 +283,7 @@ class _Bench:
     def _why_not(self, variant: Variant, language: str) -> str:
         """Why a variant is not run on this matrix: no compiler, no memory, no patience."""
         reason = running.no_compiler(language, self.device)
-        return reason or too_much(variant, self.csr.lengths, self.device.name == "gpu")
+        return reason or too_much(variant, self.csr, self.device.name == "gpu")
 
     def _product(self, variant: Variant, language: str, csr: Csr, x: Array, y: Array) -> products.Product:
         where: dict[str, Any] = {"language": language, "device": self.device, "block": self.block}

@@ -9,8 +9,7 @@ from typing import Any
 
 from .. import products
 from ..errors import MatrixError
-from ..formats import ell
-from ..formats.arrays import Array
+from ..formats import Csr, ell
 from ..libraries.references import too_long, too_padded
 
 MOST_SLOTS = 4_000_000  # of a padded format on the CPU machine: two seconds
@@ -56,18 +55,16 @@ def variants(ways: Sequence[str] = ()) -> list[Variant]:
     return [one for one in VARIANTS if one.way in products.WAYS and (not ways or one.way in ways)]
 
 
-def too_much(variant: Variant, lengths: Array, timed: bool) -> str:
-    """Why nobody wants to wait for a variant on rows of these lengths; "" if one may. What is `timed` must be a
+def too_much(variant: Variant, csr: Csr, timed: bool) -> str:
+    """Why nobody wants to wait for a variant on a matrix; "" if one may. What is `timed` must be a
     competitor; what is counted on the CPU machine, small enough."""
-    longest, nnz = (int(lengths.max()), int(lengths.sum())) if lengths.size else (0, 0)
-    options = dict(variant.options)
-    slots = nnz
+    longest = int(csr.lengths.max()) if csr.rows else 0
+    options, slots = variant.options, csr.nnz
     if variant.way == "ell":
-        slots = longest * int(lengths.size)
+        slots = longest * csr.rows
     elif variant.way == "sliced_ell":
-        slots = ell.slots_of(lengths, int(options.get("height", 32)), int(options.get("sigma", 1)))
+        slots = ell.slots_of(csr.lengths, options.get("height", 32), options.get("sigma", 1))
     if not timed:
         return f"{slots:,} slots are too many for the CPU machine" if slots > MOST_SLOTS else ""
-    lanes = {"csr_thread": 1, "ell": 1, "sliced_ell": 1, "csr_warp": 32, "csr_subwarp": int(options.get("lanes", 2))}
-    walked = too_long(longest, lanes[variant.way]) if variant.way in lanes else ""
-    return walked or too_padded(nnz, slots)
+    lanes = products.lanes_of_a_row(variant.way, csr, options)
+    return (too_long(longest, lanes) if lanes else "") or too_padded(csr.nnz, slots)

@@ -44,8 +44,5 @@ def _remarks(one: Counted, all_ways: Sequence[Counted], csr: Csr) -> Iterator[st
 
 def longest_walk(csr: Csr, way: str, options: dict[str, Any]) -> int:
     """Steps of the lane that takes the most; 0 for ways that bound them by themselves."""
-    longest = int(csr.lengths.max(initial=0))
-    lanes = {"csr_thread": 1, "ell": 1, "sliced_ell": 1, "csr_warp": LANES}
-    if way == "csr_subwarp":
-        lanes[way] = options.get("lanes") or products.lanes_for(csr)
-    return -(-longest // lanes[way]) if way in lanes else 0
+    lanes = products.lanes_of_a_row(way, csr, options)
+    return -(-int(csr.lengths.max(initial=0)) // lanes) if lanes else 0
