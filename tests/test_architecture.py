@@ -1,6 +1,7 @@
 """What may import what. The walls stand between packages that have different reasons to change."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterable
@@ -176,6 +177,53 @@ def test_the_walls_of_labs_stand(line, wrong, monkeypatch, tmp_path):
     (package / "module.py").write_text(line)
     found = walls_broken(package / "module.py", package)
     assert wrong in found if wrong else not found
+
+
+def rooms_of(package: Path) -> list[list[str]]:
+    """The rows of the map in a package's `__init__.py`: the rooms of each, from the lowest to the highest."""
+    rows = re.findall(r"^# (\w.*?)  ", (package / "__init__.py").read_text(encoding="utf-8"), re.MULTILINE)
+    return [[room.rstrip("/").removesuffix(".py") for room in row.split(", ")] for row in rows]
+
+
+def rooms_used_from_below(package: Path) -> list[str]:
+    """Imports of a room by one that stands above it in the map, and rooms that the map has not or has not got."""
+    rows, home = rooms_of(package), ".".join(package.relative_to(ROOT).parts)
+    row_of = {room: place for place, row in enumerate(rows) for room in row}
+    there = {path.stem for path in package.iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()}
+    wrong = sorted((there - {"__init__"}) ^ {room for room in row_of if not room.endswith(".cu")})
+    for path in sorted(package.rglob("*.py")):
+        room = path.relative_to(package).with_suffix("").parts[0]
+        for name in imported(path):
+            other = name.removeprefix(f"{home}.").split(".")[0] if name.startswith(f"{home}.") else room
+            if row_of.get(other, -1) > row_of.get(room, len(rows)):
+                wrong.append(f"{room} uses {other}")
+    return sorted(set(wrong))
+
+
+@pytest.mark.parametrize("package", LAB_PACKAGES, ids=relative)
+def test_rooms_of_a_labs_package_use_only_those_above_them_in_its_map(package):
+    assert rooms_of(package)
+    assert not rooms_used_from_below(package)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("from .low import thing", []),
+        ("from . import high", ["low uses high"]),
+        ("def late():\n    from .high.inner import thing", ["low uses high"]),
+    ],
+)
+def test_the_map_of_a_package_binds(line, wrong, monkeypatch, tmp_path):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    package = tmp_path / "labs" / "02_two" / "two"
+    (package / "high").mkdir(parents=True)
+    (package / "__init__.py").write_text("# low      what is below\n# high/    what is above\n")
+    (package / "low.py").write_text(line)
+    (package / "high" / "__init__.py").write_text("from ..low import thing\n")
+    assert rooms_used_from_below(package) == wrong
+    (package / "other.py").touch()
+    assert rooms_used_from_below(package) == [*wrong, "other"], "a room that the map has not"
 
 
 def test_a_package_of_a_lab_imports_nothing_heavy_by_itself():
