@@ -104,6 +104,36 @@ def test_the_summary_is_that_of_the_entries():
     assert all(target["reached"] for target in summary["targets"])
 
 
+def test_the_page_says_what_was_recorded():
+    page = " ".join((Path(products.__file__).with_name("README.md")).read_text().split())
+    over_cupy = [timed(matrix, "cupyx")["cupyx"] / chosen(matrix) for matrix in MATRICES]
+    over = {matrix["name"]: min(timed(matrix, "cusparse").values()) / chosen(matrix) for matrix in MATRICES}
+    named = {matrix["name"]: matrix for matrix in MATRICES}
+    means = [np.exp(np.mean(np.log(list(ratios)))) for ratios in (over_cupy, over.values())]
+    assert f"{means[0]:.2f} times as fast as CuPy's `A @ x` and {means[1]:.2f} times as fast as the best" in page
+    least = min(over, key=over.get)
+    assert f"and {over[least]:.2f} times at least, on `{least}`" in page
+    assert f"{sum(matrix['large'] for matrix in MATRICES)} of the matrices are larger than 200 MB" in page
+
+    poisson = named["poisson2d"]
+    copy, seconds = TIMES["ceilings"]["copy"] * 1e9, chosen(poisson)
+    own = next(e["own_bytes"] for e in poisson["entries"] if (e["key"], e.get("language")) == (poisson["chosen"], CPP))
+    assert f"{seconds * 1e6:.0f} us. CSR's bytes" in page
+    assert f"are {poisson['csr_bytes'] / seconds / copy:.0%} of what".replace("%", " %") in page
+    assert f"the hybrid's own {own / seconds / copy:.0%}".replace("%", " %") in page
+
+    random = [named[name] for name in ("uniform", "rmat", "cage15", "soc-LiveJournal1", "kron_g500-logn18")]
+    rates = [matrix["nnz"] / chosen(matrix) / 1e9 for matrix in random]
+    assert f"{min(rates):.0f} to {max(rates):.0f} billion entries a second" in page
+    assert all(0.92 < over[matrix["name"]] < 1.081 for matrix in random)
+    assert 4400 <= round(32 * min(rates), -2) <= round(32 * max(rates), -2) <= 4700
+
+    giant = timed(named["circuit5M"], "kernel")
+    assert f"{giant['csr_warp', CPP] / chosen(named['circuit5M']):.0f} times the hybrid's time" in page
+    slower = [timed(matrix, "kernel")[matrix["chosen"], NUMBA] / chosen(matrix) for matrix in MATRICES]
+    assert f"The hybrid in numba takes {min(slower):.1f} to {max(slower):.1f} times" in page
+
+
 def test_every_kernel_was_counted_on_three_matrices_and_more():
     assert COUNTERS["wrong"] == {}
     names = [name.split("/") for name in COUNTERS["launches"]]
