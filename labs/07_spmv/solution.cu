@@ -1,8 +1,8 @@
 // Lab 7: Sparse matrix times vector. Most of a matrix is zero, and only the rest is stored.
 //
-// CSR, compressed sparse rows: row i has the entries indptr[i] up to, not including, indptr[i + 1]. Entry k is the number
-// data[k] in column indices[k]. A row may have no entry. The columns of a row need no order, one may occur twice (its
-// entries add up), and an entry may be 0.
+// CSR, compressed sparse rows: row i has the entries indptr[i] up to, not including, indptr[i + 1]; indptr is the row
+// pointer. Entry k is the number data[k] in column indices[k]. A row may have no entry. The columns of a row need no
+// order, one may occur twice (its entries add up), and an entry may be 0.
 //
 // Blocks are whole warps. A grid has enough threads for all rows, and more. The conversions of 7.6, 7.7 and 7.9 are
 // launched with one thread: nothing of this file runs on the host.
@@ -53,13 +53,14 @@ constexpr int REQUESTS_BY_WARP = 32;
 
 // y = alpha A x + beta y, one thread per row.
 //
-// With beta = 0, y is written and not read: what stands there may be no number.
+// With beta = 0, y is written and not read: what stands there may be NaN.
 //
 // indptr: (rows + 1,). indices: (entries,). data: (entries,). All as above, not changed.
 // x: (columns,), not changed.
 // y: (rows,), set.
 //
-// Cost: a row is added up in a variable; y is written once, and the bounds of the row are read once.
+// Cost: a row is added up in a variable; y is written once, and the row pointer is read before the
+// loop, not in it.
 extern "C" __global__ void csr_thread(const int* indptr, const int* indices, const float* data, const float* x, float* y,
                                       float alpha, float beta, int rows) {
     // BEGIN SOLUTION 7.2: multiply, one thread per row, and scale what is there
@@ -134,7 +135,8 @@ constexpr int SLICED_SLOTS = 1216;
 constexpr int SORTED_SLOTS = 736;
 // END SOLUTION
 
-// CSR, one thread per row, 2 warps: how many turns of the loop do both together make? A warp's last lane decides.
+// CSR, one thread per row, 2 warps: how many turns of the loop do both together make?
+// A warp goes on while any of its lanes does.
 // BEGIN SOLUTION 7.5: predict what padding costs, and how many lanes have work
 constexpr int TURNS_BY_THREAD = 128;
 // END SOLUTION
@@ -172,7 +174,7 @@ extern "C" __global__ void to_ell(const int* indptr, const int* indices, const f
 
 // y = A x, one thread per row; A in ELL, as `to_ell` makes it.
 //
-// x may hold inf, and 0 * inf is no number: padding must not be multiplied by anything.
+// x may hold inf, and 0 * inf is NaN: padding must not be multiplied by anything.
 //
 // columns, values: (width, rows), not changed.
 // x: (columns,), not changed.

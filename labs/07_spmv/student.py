@@ -1,8 +1,8 @@
 """Lab 7: Sparse matrix times vector. Most of a matrix is zero, and only the rest is stored.
 
-CSR, compressed sparse rows: row i has the entries indptr[i] up to, not including, indptr[i + 1]. Entry k is the number
-data[k] in column indices[k]. A row may have no entry. The columns of a row need no order, one may occur twice (its
-entries add up), and an entry may be 0. Indices are int32, numbers float32.
+CSR, compressed sparse rows: row i has the entries indptr[i] up to, not including, indptr[i + 1]; indptr is the row
+pointer. Entry k is the number data[k] in column indices[k]. A row may have no entry. The columns of a row need no
+order, one may occur twice (its entries add up), and an entry may be 0. Indices are int32, numbers float32.
 
 Blocks are whole warps. A grid has enough threads for all rows, and more.
 """
@@ -48,7 +48,7 @@ REQUESTS_BY_WARP = ...  # TODO 7.1: work through a small matrix by hand, and pre
 def csr_thread(indptr, indices, data, x, y, alpha, beta):
     """y = alpha A x + beta y, one thread per row.
 
-    With beta = 0, y is written and not read: what stands there may be no number.
+    With beta = 0, y is written and not read: what stands there may be NaN.
 
     Args:
         indptr: int32 (rows + 1,). indices: int32 (entries,). data: float32 (entries,). All as above, not changed.
@@ -56,7 +56,8 @@ def csr_thread(indptr, indices, data, x, y, alpha, beta):
         y: float32 (rows,), set.
         alpha, beta: float32.
 
-    Cost: a row is added up in a variable; y is written once, and the bounds of the row are read once.
+    Cost: a row is added up in a variable; y is written once, and the row pointer is read before
+        the loop, not in it.
     """
     raise NotImplementedError("TODO 7.2: multiply, one thread per row, and scale what is there")
 
@@ -105,7 +106,8 @@ SLICED_SLOTS = ...  # TODO 7.5: predict what padding costs, and how many lanes h
 # The slots of sliced ELL: slices of 8 rows, after all rows are sorted by their length, longest first.
 SORTED_SLOTS = ...  # TODO 7.5: predict what padding costs, and how many lanes have work
 
-# CSR, one thread per row, 2 warps: how many turns of the loop do both together make? A warp's last lane decides.
+# CSR, one thread per row, 2 warps: how many turns of the loop do both together make?
+# A warp goes on while any of its lanes does.
 TURNS_BY_THREAD = ...  # TODO 7.5: predict what padding costs, and how many lanes have work
 
 # In the tenth turn of the first of these warps: how many of its 32 lanes have an entry?
@@ -134,7 +136,7 @@ def to_ell(indptr, indices, data):
 def ell(columns, values, x, y):
     """y = A x, one thread per row; A in ELL, as `to_ell` makes it.
 
-    x may hold inf, and 0 * inf is no number: padding must not be multiplied by anything.
+    x may hold inf, and 0 * inf is NaN: padding must not be multiplied by anything.
 
     Args:
         columns: int32 (width, rows), not changed. values: float32 (width, rows), not changed.

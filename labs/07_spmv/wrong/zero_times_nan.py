@@ -1,10 +1,7 @@
 """y is multiplied by beta = 0 where it should not be read: 0 * NaN is NaN.
 
 Fails:
-    test_7_2_right: y[0] = nan
-    test_7_2_edges: y[0] = nan
     test_7_2_scaled: y holds NaN before
-    test_7_2_cost: wrong answer
 """
 
 import numpy as np
