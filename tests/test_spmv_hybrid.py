@@ -193,6 +193,29 @@ def test_every_way_that_is_not_chosen_has_its_reason():
         assert all(found.rejected.values())
 
 
+def test_what_is_said_against_the_others_is_against_them():
+    even = choose([5] * 1024).rejected
+    assert even["csr_thread"] == "neighbouring lanes read 5.0 entries apart"
+    assert even["ell"].startswith(
+        "fits, with 1.00 slots for each entry, but a slot takes 12 bytes, and 10 in the hybrid"
+    )
+    assert even["sliced_ell"].startswith("fits, with 1.00 slots for each entry, but a slot takes 12 bytes")
+    assert choose([1] * 1024).rejected["csr_thread"] == "reads a row pointer and 4 bytes a column"
+    skewed = choose([1] * 1023 + [1024]).rejected
+    assert skewed["csr_thread"].endswith("and 6% of the lanes are at work")
+    assert skewed["ell"] == "512.3 slots for each entry: every row is as wide as the longest, 1,024"
+    assert choose([1024] * 64).rejected["csr_warp"].endswith("and one warp takes 32 steps for the longest row")
+    few = choose([3] * 1024, products=1).rejected
+    assert few["csr_subwarp"] == "rows of 3.0 entries are too short to share among lanes"
+    assert few["ell"] == "fits, with 1.00 slots for each entry, but has to be converted to first"
+    assert choose([1024] * 64, products=1).rejected["csr_warp"] == "does what csr_subwarp does with 32 lanes"
+
+
+def test_rows_that_do_not_fill_a_slice_are_not_sorted():
+    found = choose([1, 13, 5, 20, 2] * 10)
+    assert found.options["sigma"] == 1 and found.why.endswith("since so few rows do not fill a slice")
+
+
 def test_a_choice_can_be_multiplied_as_it_is():
     csr = with_lengths(np.random.default_rng(1).integers(0, 90, 200))
     for count in (None, 1):

@@ -16,7 +16,7 @@ import numpy as np
 
 from .formats import Csr
 from .formats.arrays import Array, xp_of
-from .formats.hybrid import LANES, least_share, slots_of
+from .formats.hybrid import LANES, MOST_ROWS, least_share, slots_of
 
 # Products after which choosing and converting have paid for themselves over the best kernel for CSR, on an H200: 1,113
 # in the median of 36 matrices, 33 to 661 where that kernel is merge path (data/results/spmv_h200.json).
@@ -32,6 +32,9 @@ FEW_SLOTS = 2
 SIGMA = 16384
 # Rows that are even enough for a warp to share its lanes among them: the longest, in means.
 EVEN = 16
+# What is said against the others: entries between lanes that matter, a part of the lanes that is as good as all, and
+# slots for each entry that are as good as one.
+APART, BUSY, FITS = 1.5, 0.9, 1.25
 
 
 @dataclass(frozen=True)
@@ -56,13 +59,13 @@ def choose_format(csr: Csr, products: int | None = None) -> Choice:
     longest = int(lengths.max()) if rows else 0
     mean = nnz / rows if rows else 0.0
     if not nnz:
-        made = Choice("csr_thread", {}, f"{rows:,} rows and no entry: every way only scales y")
+        made = Choice("csr_thread", {}, "there is no entry, so that every way only scales y")
     elif products is not None and products < _pays_after(mean, longest):
         made = _without_conversion(products, mean, longest)
     else:
         made = _hybrid(csr, lengths, mean, longest)
     if nnz:
-        made.rejected.update(_rejected(lengths, nnz, mean, longest, made.way))
+        made.rejected.update(_rejected(csr, mean, longest, made))
     return Choice(made.way, made.options, made.why, made.rejected, time.perf_counter() - began)
 
 
@@ -78,13 +81,15 @@ def _without_conversion(products: int, mean: float, longest: int) -> Choice:
     few = f"a conversion pays after some {_pays_after(mean, longest):,} products, and there are {products:,}"
     if _is_skewed(mean, longest):
         return Choice(
-            "merge_path", {}, f"{few}; the longest row has {longest:,} entries and the mean one {mean:.1f}: equal parts"
+            "merge_path",
+            {},
+            f"{few}; the longest row has {longest:,} entries and the mean one {mean:.1f}, so threads get equal parts",
         )
     lanes = _lanes(mean)
     if lanes == 1:
-        return Choice("csr_thread", {}, f"{few}; a row has {mean:.1f} entries in the mean: one thread is enough")
+        return Choice("csr_thread", {}, f"{few}; a row has {mean:.1f} entries on average, and one thread is enough")
     return Choice(
-        "csr_subwarp", {"lanes": lanes}, f"{few}; a row has {mean:.1f} entries in the mean: {lanes} lanes each"
+        "csr_subwarp", {"lanes": lanes}, f"{few}; a row has {mean:.1f} entries on average, and gets {lanes} lanes"
     )
 
 
@@ -100,34 +105,73 @@ def _hybrid(csr: Csr, lengths: Array, mean: float, longest: int) -> Choice:
     padding = 1 - nnz / slots
     sigma = 1
     order = f"{padding:.0%} padding in the order they have"
-    if padding > LITTLE_PADDING and slots - nnz > FEW_SLOTS * rows and rows > LANES:
+    if padding > LITTLE_PADDING and slots - nnz > FEW_SLOTS * rows and rows > MOST_ROWS:
         sigma = min(SIGMA, rows)
         left = 1 - nnz / slots_of(lengths, steps, sigma, least_share(csr, sigma))
         order = f"{left:.0%} padding with {sigma:,} rows sorted together, {order}"
     share = {1: "two lanes at least", 0: "one lane at least", -1: "half a lane", -2: "a quarter of a lane"}
     least = least_share(csr, sigma)
+    if rows < MOST_ROWS and padding > LITTLE_PADDING:
+        order += ", since so few rows do not fill a slice"
     cut = f"; the longest row, {longest:,} entries, is cut into pieces" if longest > LANES * steps else ""
     why = (
-        f"rows of {mean:.1f} entries in the mean get lanes so that none takes more than {steps} steps, the shortest "
-        f"{share[least]}: {order}{cut}"
+        f"rows of {mean:.1f} entries on average get lanes so that none takes more than {steps} steps, the shortest "
+        f"{share[least]}; {order}{cut}"
     )
     return Choice("hybrid", {"steps": steps, "sigma": sigma, "least": least}, why)
 
 
-def _rejected(lengths: Array, nnz: int, mean: float, longest: int, way: str) -> dict[str, str]:
-    """Why not the others, by what their warps would do."""
-    xp, rows = xp_of(lengths), lengths.size
+def _rejected(csr: Csr, mean: float, longest: int, made: Choice) -> dict[str, str]:
+    """Why not the others, by what their warps would do and what they would read."""
+    lengths, rows, nnz, way = csr.lengths, csr.rows, csr.nnz, made.way
+    xp = xp_of(lengths)
     whole = xp.zeros(-(-rows // LANES) * LANES, np.int64)
     whole[:rows] = lengths
     rounds = int(whole.reshape(-1, LANES).max(axis=1).sum())
     warps = int((-(-lengths.astype(np.int64) // LANES)).sum())
     reasons = {
-        "csr_thread": f"lanes read {mean:.1f} entries apart, and {nnz / (LANES * rounds):.0%} of them are at work",
-        "csr_warp": f"{nnz / (LANES * warps):.0%} of the lanes are at work on rows of {mean:.1f} entries",
-        "csr_subwarp": "reads a row pointer and 4 bytes a column, and waits for the longest row of a warp",
-        "ell": f"{rows * longest / nnz:,.1f} slots for each entry: every row is as wide as the longest, {longest:,}",
-        "sliced_ell": f"{LANES * rounds / nnz:,.1f} slots for each entry without sorting, one lane for the longest row",
-        "merge_path": "every thread searches its start, and lanes read far apart",
+        "csr_thread": _against_thread(mean, nnz / (LANES * rounds)),
+        "csr_warp": _against_warp(mean, longest, nnz / (LANES * warps), made),
+        "csr_subwarp": _against_subwarp(mean, way),
+        "ell": _against_padding(csr, rows * longest / nnz, f"every row is as wide as the longest, {longest:,}", way),
+        "sliced_ell": _against_padding(csr, LANES * rounds / nnz, "every row is as wide as the longest of 32", way),
+        "merge_path": "every thread searches for its start first, and a second launch adds what rows are still lacking",
         "hybrid": f"its conversion takes some hundred products' time and pays after {_pays_after(mean, longest):,}",
     }
     return {name: reason for name, reason in reasons.items() if name != way}
+
+
+READS_CSR = "reads a row pointer and 4 bytes a column"
+
+
+def _against_thread(mean: float, busy: float) -> str:
+    apart = f"neighbouring lanes read {mean:.1f} entries apart" if mean > APART else READS_CSR
+    return apart if busy > BUSY else f"{apart}, and {busy:.0%} of the lanes are at work"
+
+
+def _against_warp(mean: float, longest: int, busy: float, made: Choice) -> str:
+    if made.options.get("lanes") == LANES:
+        return f"does what {made.way} does with {LANES} lanes"
+    if busy > BUSY:
+        return f"{READS_CSR}, and one warp takes {-(-longest // LANES):,} steps for the longest row"
+    return f"{busy:.0%} of the lanes are at work on rows of {mean:.1f} entries"
+
+
+def _against_subwarp(mean: float, way: str) -> str:
+    if way == "csr_thread":
+        return f"rows of {mean:.1f} entries are too short to share among lanes"
+    waits = "a warp waits for the longest of its rows"
+    return f"{READS_CSR}, and {waits}" if way == "hybrid" else waits
+
+
+def _against_padding(csr: Csr, fill: float, why: str, way: str) -> str:
+    """Of a format with so many slots for each entry."""
+    if fill > FITS:
+        return f"{fill:,.1f} slots for each entry: {why}"
+    fits = f"fits, with {fill:.2f} slots for each entry"
+    if way != "hybrid":
+        return f"{fits}, but has to be converted to first"
+    if least_share(csr, 1) < 0:  # neighbouring rows read x near each other
+        size = csr.dtype.itemsize
+        return f"{fits}, but a slot takes {size + 4} bytes, and {size + 2} in the hybrid, where columns are near"
+    return f"{fits}, but every row has one lane, however long it is"
