@@ -184,7 +184,7 @@ def test_slots_that_take_too_long_are_not_counted(monkeypatch):
     result = measured(CpuMachine(), ways=["ell", "csr_warp"])
     assert entries(result, way="ell")[0]["reason"] == "576 slots are too many for the CPU machine"
     assert entries(result, way="csr_warp")[0]["status"] == "right"
-    assert "Not run: ell in C++ on small, ell on small: 576 slots are too many" in shown(result)
+    assert "Not run: ell on small: 576 slots are too many" in shown(result)
 
 
 # --- a GPU -----------------------------------------------------------------------------------------------------------

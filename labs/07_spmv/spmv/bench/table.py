@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from rich.console import Console, Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from gpukit.bench.table import STATUS_STYLES
@@ -15,6 +15,7 @@ from gpukit.registry import CPP, NUMBA
 from gpukit.report.layout import compact
 from gpukit.timing import in_units
 
+from ..tables import Cell, fitting
 from . import summary
 from .figures import short
 
@@ -25,27 +26,29 @@ FEW = 2  # matrices up to which each has a table of its own
 PER_ENTRY = ("global_load_requests", "global_load_sectors")
 CHOSEN = "> is what choose_format chose"
 NARROW = ("csr_subwarp", "subwarp")
+IN_CPP = " in C++"
+LARGE_NUMBER = re.compile(r"\d{1,3}(?:,\d{3})+|\d{4,}")
 
 
 def show(result: Result, console: Console) -> None:
     """Print what `measure` returned."""
     gpu = result["device"] == "gpu"
     console.print(_heading(result), highlight=False)
-    matrices = result["matrices"]
+    matrices, width = result["matrices"], console.width
     if gpu:
-        _print(console, _contenders(matrices))
-        _print(console, _grid(matrices, _share, f"Percent of a copy's bandwidth, the faster language; {CHOSEN}"))
+        _print(console, _contenders(matrices, width))
+        _print(console, _grid(matrices, _share, f"Percent of a copy's bandwidth, the faster language; {CHOSEN}", width))
         if "summary" in result:
-            _print(console, _summary(result["summary"]))
+            _print(console, _summary(result["summary"], width))
     if not gpu and len(matrices) > FEW:
         for name in (*PER_ENTRY, "active_lanes_per_instruction", "divergent_branches"):
             per_entry = name in PER_ENTRY
             about = counter_name(name).capitalize() + (" for each stored entry" if per_entry else "")
-            _print(console, _grid(matrices, _counted(name, per_entry), f"{about}; {CHOSEN}"))
+            _print(console, _grid(matrices, _counted(name, per_entry), f"{about}; {CHOSEN}", width))
     if len(matrices) <= FEW:
         for matrix in matrices:
             _print(console, Text(_about(matrix)))
-            console.print(_entries(matrix, gpu, result["counters"]), highlight=False)
+            console.print(_entries(matrix, gpu, result["counters"], width), highlight=False)
     for text in _remarks(matrices):
         console.print(text, highlight=False)
 
@@ -81,32 +84,28 @@ def _heading(result: Result) -> Text:
 # --- tables over all matrices ----------------------------------------------------------------------------------------
 
 
-def _columns(*names: str) -> Table:
-    made = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
-    for place, name in enumerate(names):
-        made.add_column(name, justify="right" if place else "left", no_wrap=True, vertical="top")
-    return made
-
-
-def _contenders(matrices: Sequence[Matrix]) -> Table:
+def _contenders(matrices: Sequence[Matrix], width: int) -> RenderableType:
     """What was chosen against CuPy and cuSPARSE, a row for each matrix."""
-    made = _columns(
-        *("matrix", "entries", "chosen", "time", "GB/s", "% of\ncopy", "over\nCuPy", "over\ncuSPARSE"),
-        *("by\ncuSPARSE's", "convert\n(SpMVs)", "choose\n(SpMVs)"),
-    )
+    headings = ["matrix", "nnz", "chosen", "time", "GB/s", "% of\ncopy", "over\nCuPy", "over\ncuSPARSE"]
+    headings += ["best of\ncuSPARSE", "convert\n(SpMVs)", "choose\n(SpMVs)"]
+    rows: list[Sequence[Cell]] = []
     for matrix in matrices:
         ours = summary.chosen_of(matrix)
         first = matrix["name"] + ("" if matrix["large"] else " *"), compact(matrix["nnz"])
         if ours is None or not ours["timing"]:
-            made.add_row(*first, "not measured")
+            rows.append((*first, "not measured"))
             continue
-        made.add_row(
-            *(*first, _narrow_key(ours["key"]), in_units(ours["timing"]["median_s"]), f"{ours['gb_s']:,.0f}"),
-            *(_percent(ours["fraction_of_copy"]), _ratio(ours["over_cupyx"]), _ratio(ours["over_cusparse"])),
-            *(_narrow_key(matrix["best_cusparse"] or "-"), f"{ours['equivalent_spmvs']:,.0f}"),
-            f"{matrix['choice']['equivalent_spmvs']:,.0f}",
-        )
-    return made
+        row: list[Cell] = [*first, _in_a_word(matrix["choice"]), in_units(ours["timing"]["median_s"])]
+        row += [f"{ours['gb_s']:,.0f}", _percent(ours["fraction_of_copy"]), _ratio(ours["over_cupyx"])]
+        row += [_ratio(ours["over_cusparse"]), _narrow_key(matrix["best_cusparse"] or "-")]
+        row += [f"{ours['equivalent_spmvs']:,.0f}", f"{matrix['choice']['equivalent_spmvs']:,.0f}"]
+        rows.append(row)
+    return fitting(headings, rows, width)
+
+
+def _in_a_word(choice: dict[str, Any]) -> str:
+    """What was chosen, without the numbers that the table of a single matrix has: "hybrid", "hybrid sorted"."""
+    return choice["way"] + (" sorted" if choice["options"].get("sigma", 1) > 1 else "")
 
 
 def _narrow_key(key: str) -> str:
@@ -123,18 +122,21 @@ def _ratio(value: float | None) -> Text:
     return Text("-") if value is None else Text(f"{value:.2f}", "" if value >= 1 else "yellow")
 
 
-def _grid(matrices: Sequence[Matrix], cell: Callable[[list[Entry], Matrix], Text], about: str) -> RenderableType:
+def _grid(
+    matrices: Sequence[Matrix], cell: Callable[[list[Entry], Matrix], Text], about: str, width: int
+) -> RenderableType:
     """A row for each matrix, a column for each kernel."""
     keys = summary.columns(matrices)
-    made = _columns("matrix", *(short(key).replace(*NARROW).replace("_", "\n", 1).replace(" ", "\n") for key in keys))
+    headings = ["matrix", *(short(key).replace(*NARROW).replace("_", "\n", 1).replace(" ", "\n") for key in keys)]
+    rows = []
     for matrix in matrices:
-        cells = []
+        cells: list[Cell] = [matrix["name"]]
         for key in keys:
             found = summary.of_column(matrix, key)
             mark = Text(">" if any(entry["chosen"] for entry in found) else "", "bold")
             cells.append(mark + cell(found, matrix))
-        made.add_row(matrix["name"], *cells)
-    return Group(Text(about, "bold"), made)
+        rows.append(cells)
+    return Group(Text(about, "bold"), fitting(headings, rows, width))
 
 
 def _state(entries: Sequence[Entry]) -> Text:
@@ -168,33 +170,32 @@ def _counted(name: str, per_entry: bool) -> Callable[[list[Entry], Matrix], Text
 def _about(matrix: Matrix) -> str:
     lengths, size = matrix["lengths"], f"{matrix['rows']:,} x {matrix['columns']:,}, {matrix['nnz']:,} entries"
     rows = f"{lengths['mean']:.2f} a row (std {lengths['std']:.2f}), longest {lengths['max']:,}"
-    choice = f"Chosen: {matrix['choice']['way']}. {matrix['choice']['why']}"
+    choice = f"Chosen: {matrix['choice']['way']}: {matrix['choice']['why']}"
     return f"{matrix['name']}, {matrix['about']}: {size}, {rows}, {lengths['empty']:,} empty. {choice}"
 
 
-def _entries(matrix: Matrix, gpu: bool, counters: Sequence[str]) -> Table:
+def _entries(matrix: Matrix, gpu: bool, counters: Sequence[str], width: int) -> RenderableType:
     """Every contender on a matrix: times on a GPU, counters on the CPU machine."""
     shown = [entry for entry in matrix["entries"] if entry["timing"] or entry["counters"] or entry["status"] == "WRONG"]
+    headings = ["", "language"]
     if gpu:
-        made = _columns(
-            "", "language", "time", "GB/s", "own GB/s", "% of\ncopy", "over\nCuPy", "over\ncuSPARSE", "convert,\nSpMVs"
-        )
+        headings += ["time", "GB/s", "own GB/s", "% of\ncopy", "over\nCuPy", "over\ncuSPARSE", "convert,\nSpMVs"]
     else:
-        made = _columns("", "language", "padding", *(_narrow(name) for name in counters))
+        headings += ["padding", *(_narrow(name) for name in counters)]
+    rows: list[Sequence[Cell]] = []
     for entry in shown:
         name = short(entry["key"]) + (" (chosen)" if entry.get("chosen") else "")
-        first = name, {CPP: "C++"}.get(entry.get("language", ""), entry.get("language", "library"))
+        row: list[Cell] = [name, {CPP: "C++"}.get(entry.get("language", ""), entry.get("language", "library"))]
         if entry["status"] == "WRONG":
-            made.add_row(*first, Text("WRONG", STATUS_STYLES["WRONG"]))
+            row.append(Text("WRONG", STATUS_STYLES["WRONG"]))
         elif gpu:
-            made.add_row(
-                *(*first, in_units(entry["timing"]["median_s"]), f"{entry['gb_s']:,.0f}", f"{entry['own_gb_s']:,.0f}"),
-                *(_percent(entry["fraction_of_copy"]), _ratio(entry["over_cupyx"]), _ratio(entry["over_cusparse"])),
-                f"{entry['equivalent_spmvs']:,.1f}",
-            )
+            row += [in_units(entry["timing"]["median_s"]), f"{entry['gb_s']:,.0f}", f"{entry['own_gb_s']:,.0f}"]
+            row += [_percent(entry["fraction_of_copy"]), _ratio(entry["over_cupyx"]), _ratio(entry["over_cusparse"])]
+            row.append(f"{entry['equivalent_spmvs']:,.1f}")
         else:
-            made.add_row(*first, f"{entry['padding']:.2f}", *(number(entry["counters"][name]) for name in counters))
-    return made
+            row += [f"{entry['padding']:.2f}", *(number(entry["counters"][name]) for name in counters)]
+        rows.append(row)
+    return fitting(headings, rows, width)
 
 
 def _narrow(counter: str) -> str:
@@ -210,48 +211,58 @@ def _narrow(counter: str) -> str:
 # --- below -----------------------------------------------------------------------------------------------------------
 
 
-def _summary(found: dict[str, Any]) -> RenderableType:
+def _summary(found: dict[str, Any], width: int) -> RenderableType:
     """Means over the matrices, and what became of the targets."""
-    means = _columns("the chosen kernel, times as fast as", "geometric\nmean", "least", "on", "matrices")
+    headings = ["the chosen kernel, times as fast as", "geometric\nmean", "least", "on", "matrices"]
     names = (
         ("over_cupyx", "CuPy, A @ x"),
         ("over_cusparse", "the best of cuSPARSE"),
         ("over_best_kernel", "our fastest"),
     )
+    rows = []
     for key, name in names:
         of = found[key]
         if of["mean"] is not None:
-            means.add_row(name, f"{of['mean']:.3f}", f"{of['least']:.3f}", of["where"], str(of["matrices"]))
+            rows.append([name, f"{of['mean']:.3f}", f"{of['least']:.3f}", of["where"], str(of["matrices"])])
+    means = fitting(headings, rows, width)
     if "targets" not in found:
         return means
-    targets = _columns("target", "wanted", "got", "on", "")
+    targets: list[Sequence[Cell]] = []
     for target in found["targets"]:
         got = "not measured" if target["got"] is None else f"{target['got']:.3g}"
         verdict = Text("reached", "bold green") if target["reached"] else Text("missed", "bold yellow")
         by = "" if target["by"] is None else f", x {target['by']:.2f}"
-        targets.add_row(target["what"], f"{target['wanted']:g}", got, target["where"], verdict + Text(by))
-    return Group(means, Text(""), targets)
+        targets.append([target["what"], f"{target['wanted']:g}", got, target["where"], verdict + Text(by)])
+    return Group(means, Text(""), fitting(["target", "wanted", "got", "on", ""], targets, width))
 
 
 def _remarks(matrices: Sequence[Matrix]) -> list[Text]:
-    """What is wrong, and why something was not run: each reason once."""
-    found, reasons = [], dict[str, list[str]]()
+    """What is wrong, and why something was not run: reasons that differ in their numbers alone are one."""
+    found: list[Text] = []
+    reasons: dict[str, list[tuple[str, str, str]]] = {}
     for matrix in matrices:
         for entry in matrix["entries"]:
-            name = f"{short(entry['key'])}{' in C++' if entry.get('language') == CPP else ''} on {matrix['name']}"
+            name = short(entry["key"]) + (IN_CPP if entry.get("language") == CPP else "")
             if entry["status"] == "WRONG":
-                found.append(Text.assemble((f"{name} is WRONG", STATUS_STYLES["WRONG"]), f": {entry['reason']}"))
+                wrong = f"{name} on {matrix['name']} is WRONG", STATUS_STYLES["WRONG"]
+                found.append(Text.assemble(wrong, f": {entry['reason']}"))
             elif entry["status"] == "not run":
-                reasons.setdefault(entry["reason"], []).append(
-                    short(entry["key"]) if entry["group"] != "kernel" else name
-                )
-    notes = [Text(f"Not run: {_list(keys)}: {reason}.") for reason, keys in reasons.items()]
+                alike = LARGE_NUMBER.sub("so many", entry["reason"])
+                reasons.setdefault(alike, []).append((name, matrix["name"], entry["reason"]))
+    notes = [_not_run(alike, cases) for alike, cases in reasons.items()]
     small = [matrix["name"] for matrix in matrices if not matrix["large"]]
     if small and any(entry["timing"] for matrix in matrices for entry in matrix["entries"]):
         notes.insert(
             0, Text("* less than 200 MB: nothing is said of the memory's bandwidth, x may stay in the L2 cache.")
         )
     return [*([Text("")] if found or notes else []), *found, *notes]
+
+
+def _not_run(alike: str, cases: Sequence[tuple[str, str, str]]) -> Text:
+    """(contender, matrix, reason) of all cases in a sentence; the numbers where there is one reason alone."""
+    names, on, why = zip(*cases, strict=True)
+    names = [name for name in names if not (name.endswith(IN_CPP) and name.removesuffix(IN_CPP) in names)]
+    return Text(f"Not run: {_list(names)} on {_list(on)}: {why[0] if len(set(why)) == 1 else alike}.")
 
 
 def _list(keys: Sequence[str]) -> str:

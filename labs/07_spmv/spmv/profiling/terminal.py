@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from rich.console import Console
+from rich.console import Console, RenderableType
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
@@ -16,6 +16,7 @@ from gpukit.report.layout import compact, exact
 from gpukit.timing import in_units
 
 from ..matrices.statistics import Statistics
+from ..tables import fitting
 from .model import Counted, Profile, Timed, requests, sectors
 
 STYLES = {WRONG: "bold white on red", NOT_RUN: "dim"}
@@ -28,15 +29,16 @@ def show(found: Profile, console: Console) -> None:
     def paragraph(*parts: Any) -> None:
         for part in parts:
             console.print(part, highlight=False)
-        console.print()
+        if parts:
+            console.print()
 
     paragraph(_matrix(found))
     if found.counted:
         paragraph(_where(found))
         paragraph(_counters(found, console.width), _options(found))
-        paragraph(*_list("Against them:", _remarks(found.counted)))
+        paragraph(*_list("What is against each of them:", _remarks(found.counted)))
     if found.timed:
-        paragraph(_times(found), *_list("Not timed, or in doubt:", _remarks(found.timed)))
+        paragraph(_times(found, console.width), *_list("Not timed, or in doubt:", _remarks(found.timed)))
     if found.wrong:
         faults = [(_key(one), fault) for one in found.wrong for fault in one.faults]
         paragraph(*_list("Wrong answers:", faults, "bold red"))
@@ -64,9 +66,10 @@ def row_lengths(stats: Statistics) -> str:
     """How long the rows are, in a sentence or two."""
     if not stats.rows:
         return "There are no rows."
+    mean = "1 entry" if stats.mean == 1 else f"{number(stats.mean)} entries"
     text = (
-        f"Rows have {number(stats.mean)} entries on average (median {number(stats.median)}, standard deviation "
-        f"{number(stats.std)}, CV {stats.cv:.2f}), the longest {stats.longest:,}."
+        f"Rows have {mean} on average (median {number(stats.median)}, standard deviation {number(stats.std)}, CV "
+        f"{stats.cv:.2f}), the longest {stats.longest:,}."
     )
     if stats.empty:
         text += f" {stats.empty:,} {'row is' if stats.empty == 1 else 'rows are'} empty ({stats.empty_share:.1%})."
@@ -85,7 +88,9 @@ def _padding(stats: Statistics) -> str:
 
 def number(value: float) -> str:
     """Three digits, or as many as its whole part has."""
-    return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
+    if abs(value) >= 99.95 or value == int(value):
+        return f"{value:,.0f}"
+    return f"{value:#.3g}"
 
 
 def _entries(count: int) -> str:
@@ -100,9 +105,9 @@ def _where(found: Profile) -> str:
     bound = ""
     if found.peak_gb_s:
         speed = f"{found.peak_gb_s:,.0f} GB/s"
-        bound = f" The least time is that of the bytes at the {speed} of an {_short(found.gpu)}, without the launch."
+        bound = f" The least time is that of the bytes at the {speed} of the {_short(found.gpu)}, without the launch."
     if found.sample is None:
-        return f"Counted lane by lane on the CPU machine; every answer was checked.{bound}"
+        return f"Counted lane by lane on the CPU machine; each answer was checked.{bound}"
     sample, stats = found.sample, found.statistics
     return (
         f"Counted on the CPU machine on a sample: {sample.blocks:,} blocks of consecutive rows, spread evenly, with "
@@ -112,12 +117,11 @@ def _where(found: Profile) -> str:
     )
 
 
-def _counters(found: Profile, width: int) -> Table:
+def _counters(found: Profile, width: int) -> RenderableType:
     form = exact if width >= EXACT_FROM else compact
-    table = _table(
-        *("way", "requests", "sectors", "sectors/\nrequest", "active\nlanes", "split\nbranches"),
-        *("slots/\nentry", "bytes", "least\ntime"),
-    )
+    headings = ["way", "requests", "sectors", "sectors/\nrequest", "active\nlanes", "split\nbranches"]
+    headings += ["slots/\nentry", "bytes", "least\ntime"]
+    rows = []
     for one in found.counted:
         counted = one.counters
         cells = ["-"] * 5
@@ -129,8 +133,8 @@ def _counters(found: Profile, width: int) -> Table:
         cells.append(number(one.slots) if found.statistics.nnz else "-")
         bound = found.bound_seconds(one.bytes_moved)
         cells += [_bytes(one.bytes_moved), "-" if bound is None else in_units(bound)]
-        table.add_row(_name(one), *cells, style=_style(one, found))
-    return table
+        rows.append([_name(one), *cells])
+    return fitting(headings, rows, width, [_style(one, found) for one in found.counted])
 
 
 def _style(one: Counted | Timed, found: Profile) -> str:
@@ -182,10 +186,11 @@ def _remarks(listed: Sequence[Counted | Timed]) -> list[tuple[str, str]]:
 # --- times -----------------------------------------------------------------------------------------------------------
 
 
-def _times(found: Profile) -> Table:
+def _times(found: Profile, width: int) -> RenderableType:
     against = next((one.seconds for one in found.timed if not one.language and one.seconds), None)
     time = f"time on\n{_short(found.timed_on)}"
-    table = _table("way", time, "GB/s of\nCSR bytes", "times as fast\nas CuPy", "conversion,\nin products")
+    headings = ("way", time, "GB/s of\nCSR bytes", "times as fast\nas CuPy", "conversion,\nin products")
+    rows = []
     for one in found.timed:
         if one.seconds is None:
             cells = ["-"] * 4
@@ -193,8 +198,8 @@ def _times(found: Profile) -> Table:
             speed = f"{against / one.seconds:.2f}" if against else "-"
             conversion = f"{one.conversion_seconds / one.seconds:,.0f}" if one.language else "-"
             cells = [in_units(one.seconds), f"{one.gb_s:,.0f}" if one.gb_s else "-", speed, conversion]
-        table.add_row(_name(one), *cells, style=_style(one, found))
-    return table
+        rows.append([_name(one), *cells])
+    return fitting(headings, rows, width, [_style(one, found) for one in found.timed])
 
 
 # --- the recommendation ----------------------------------------------------------------------------------------------
@@ -213,14 +218,6 @@ def _ended(sentence: str) -> str:
 
 
 # --- pieces ----------------------------------------------------------------------------------------------------------
-
-
-def _table(*columns: str) -> Table:
-    """The first column is text, the others are numbers; headings break where they have a newline, numbers nowhere."""
-    table = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
-    for place, column in enumerate(columns):
-        table.add_column(column, justify="right" if place else "left", no_wrap=True, vertical="bottom")
-    return table
 
 
 def _list(heading: str, rows: Sequence[tuple[str, str]], style: str = "") -> list[Any]:
