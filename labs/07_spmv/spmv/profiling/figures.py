@@ -48,10 +48,11 @@ def draw(found: Profile, csr: Csr, folder: Path) -> list[Path]:
 
 
 def row_lengths(found: Profile, csr: Csr) -> Figure:
-    """How many rows have so many entries, and all rows from the longest to the shortest; both axes are logarithmic."""
+    """How many rows have so many entries, and all rows from the longest to the shortest. Rows are on logarithmic axes,
+    and so are entries where they span a decade."""
     stats = found.statistics
     lengths = np.asarray(csr.lengths)
-    about = f"{stats.rows:,} rows, CV {style.number(stats.cv)}."
+    about = f"{stats.rows:,} {'row' if stats.rows == 1 else 'rows'}, CV {style.number(stats.cv)}."
     if stats.empty:
         about += f" {stats.empty:,} of them {'is' if stats.empty == 1 else 'are'} empty, and not in the figure."
     sheet, (counts, ordered) = style.figure(_rows_title(found), 2, HEIGHT, caption=about)
@@ -65,7 +66,8 @@ def row_lengths(found: Profile, csr: Csr) -> Figure:
     if wide:
         counts.set_xscale("log")
     else:
-        counts.xaxis.set_major_locator(MaxNLocator(6, integer=True))
+        counts.xaxis.set_major_locator(MaxNLocator(6, integer=True, min_n_ticks=1))
+        counts.set_xlim(edges[0] - 1, edges[-1])
     counts.set_yscale("log")
     counts.set_ylim(0.5, rows.max() * 2)
     style.label(counts, "entries of a row", "rows")
@@ -76,14 +78,19 @@ def row_lengths(found: Profile, csr: Csr) -> Figure:
     ordered.annotate(
         f"mean {style.number(stats.mean)}",
         (1, stats.mean),
-        xytext=(4, 4),
+        xytext=(4, -4),  # below the line: the longest rows stand above it
         textcoords="offset points",
+        va="top",
         fontsize=TEXT,
         color=INK,
     )
     ordered.set_xscale("log")
-    ordered.set_yscale("log")
-    ordered.set_ylim(min(0.8, stats.mean * 0.8), max(longest_first[0] * 1.6, 2))
+    if wide:
+        ordered.set_yscale("log")
+        ordered.set_ylim(min(0.5, stats.mean * 0.5), longest_first[0] * 1.6)
+    else:
+        ordered.yaxis.set_major_locator(MaxNLocator(6, integer=True))
+        ordered.set_ylim(0, longest_first[0] * 1.15)
     style.label(ordered, "rows, longest first", "entries")
     for axis in (counts, ordered):
         _plain_numbers(axis, x=axis is ordered or wide)
@@ -95,9 +102,12 @@ def row_lengths(found: Profile, csr: Csr) -> Figure:
 def _rows_title(found: Profile) -> str:
     stats = found.statistics
     if stats.shortest == stats.longest:
-        return f"{found.label}: every row has {stats.longest:,} entries"
-    median = "1 entry" if stats.median == 1 else f"{style.number(stats.median)} entries"
-    return f"{found.label}: half of the rows have {median} or fewer, the longest {stats.longest:,}"
+        return f"{found.label}: every row has {_entries(stats.longest)}"
+    return f"{found.label}: half of the rows have {_entries(stats.median)} or fewer, the longest {stats.longest:,}"
+
+
+def _entries(count: float) -> str:
+    return "1 entry" if count == 1 else f"{style.number(count)} entries"
 
 
 def _edges(shortest: int, longest: int, wide: bool) -> np.ndarray:
@@ -132,7 +142,7 @@ def pattern(found: Profile, csr: Csr) -> Figure:
     cell = row_of * columns + csr.indices.astype(np.int64) * columns // csr.columns
     cells = np.bincount(cell, minlength=rows * columns).reshape(rows, columns)
     filled = int(np.count_nonzero(cells))
-    title = f"{found.label}: entries in {filled / cells.size:.0%} of {rows} x {columns} parts of the matrix"
+    title = f"{found.label}: entries in {_percent(filled / cells.size)} of {rows} x {columns} parts of the matrix"
     sheet, (axis,) = style.figure(title, height=6.2)
     shown = np.ma.masked_equal(cells, 0)
     least, most = np.percentile(cells[cells > 0], 2), int(cells.max())
@@ -152,10 +162,15 @@ def pattern(found: Profile, csr: Csr) -> Figure:
     bar = sheet.colorbar(image, ax=axis, shrink=0.8)
     bar.set_label("entries in a part", fontsize=TEXT, color=INK)
     bar.ax.tick_params(labelsize=TEXT, colors=INK)
-    ticks = np.unique(np.round(np.geomspace(least, most, 4))).tolist()
+    ticks = np.unique(np.round(np.geomspace(least, most, 4 if most > 2 * least else 1))).tolist()
     bar.set_ticks(ticks, labels=[f"{tick:,.0f}" for tick in ticks])
     bar.ax.yaxis.set_minor_locator(NullLocator())
     return sheet
+
+
+def _percent(share: float) -> str:
+    """A whole number of percent, or one digit of less than one."""
+    return f"{share:.0%}" if share >= 0.01 else f"{100 * share:.1g}%"
 
 
 # --- padding ---------------------------------------------------------------------------------------------------------
@@ -200,7 +215,8 @@ def _sliced_name(sigma: str) -> str:
 def _padding_title(found: Profile) -> str:
     fills = found.padding
     if fills["ELL"] < 1.1:
-        return f"{found.label}: rows are alike, and even ELL pads only {fills['ELL'] - 1:.0%}"
+        pads = "hardly pads" if fills["ELL"] < 1.005 else f"pads only {fills['ELL'] - 1:.0%}"
+        return f"{found.label}: rows are alike, and even ELL {pads}"
     return (
         f"{found.label}: ELL has {_fill(fills['ELL'])} slots for each entry, sliced ELL {_fill(fills['1'])}, and "
         f"{_fill(fills['all'])} where all rows are sorted"
