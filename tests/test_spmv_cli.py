@@ -25,7 +25,9 @@ figures, formats, matrices, model, products, profiling, references, terminal = (
         *("libraries.references", "profiling.terminal"),
     )
 )
-choosing, command = (importlib.import_module(f"gpukit_labs.spmv.{name}") for name in ("choosing", "profiling.command"))
+choosing, command, errors = (
+    importlib.import_module(f"gpukit_labs.spmv.{name}") for name in ("choosing", "profiling.command", "errors")
+)
 
 
 def run(capsys, *arguments):
@@ -194,6 +196,17 @@ def test_the_output_says_that_it_is_a_sample(monkeypatch, capsys, mtx):
     assert f"on a sample: {sample['blocks']} blocks of consecutive rows, spread evenly" in text
     assert f"{sample['rows']:,} of 2,000 rows and {sample['entries']:,} of 8,000 entries" in text
     assert "the recommendation the whole matrix's" in text
+
+
+def test_a_matrix_that_the_memory_is_too_small_for_is_refused(monkeypatch):
+    csr = rows_of(*[3] * 1000)
+    monkeypatch.setattr(profiling, "memory_bytes", lambda: 100_000)
+    with pytest.raises(
+        errors.MatrixError, match=r"1,000 rows, .* and 3,000 entries take some .* GB to profile, and this machine"
+    ):
+        counted(csr)
+    monkeypatch.setattr(profiling, "memory_bytes", lambda: None)
+    assert counted(csr)
 
 
 def test_what_the_machine_would_take_too_long_for_says_so(monkeypatch):
@@ -443,6 +456,14 @@ def test_figures_are_drawn_of_any_matrix(csr, tmp_path):
     paths = figures.draw(found, csr, tmp_path)
     assert [path.name for path in paths] == ["rows.png", "pattern.png", "padding.png", "lanes.png"]
     assert all(path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 8000 for path in paths)
+
+
+def test_titles_of_a_matrix_whose_rows_are_alike():
+    csr = rows_of(*[1] * 1000, columns=1000)
+    found = profiling.profile(csr, "one", cpu=False)
+    assert figures._rows_title(found) == "one: every row has 1 entry"
+    assert figures._padding_title(found) == "one: rows are alike, and even ELL pads only 2%"
+    assert [figures._percent(share) for share in (0.00391, 0.01, 0.5)] == ["0.4%", "1%", "50%"]
 
 
 def test_figures_show_what_was_measured():

@@ -4,7 +4,9 @@ import bz2
 import gzip
 import importlib
 import io
+import os
 import re
+import tarfile
 
 import numpy as np
 import pytest
@@ -140,6 +142,17 @@ def test_a_large_file_is_read_as_scipy_reads_it(write):
 
 # --- what is refused, with its line ----------------------------------------------------------------------------------
 
+
+def tar():
+    """As SuiteSparse hands a matrix out: in a folder of an archive."""
+    made, text = io.BytesIO(), (REAL + "1 1 1\n1 1 3\n").encode()
+    with tarfile.open(fileobj=made, mode="w") as archive:
+        member = tarfile.TarInfo("m/m.mtx")
+        member.size = len(text)
+        archive.addfile(member, io.BytesIO(text))
+    return made.getvalue()
+
+
 WRONG = [
     # name, content, line, what the sentence says
     ("empty", "", None, "this file is empty"),
@@ -220,10 +233,13 @@ WRONG = [
         "'-1e39' is beyond the range of float32: read the matrix",
     ),
     ("beyond float64", REAL + "2 2 2\n1 1 1\n2 2 1e999\n", 4, "'1e999' is beyond the range of float64"),
-    ("binary", b"\x7fELF\x02\x01\x01\0\0\0\n\xff\xfe", 1, "something binary"),
-    ("binary without a zero", bytes(range(128, 256)) * 40, 1, "the first line is no header"),
+    ("binary", b"\x7fELF\x02\x01\x01\0\0\0\n\xff\xfe", None, "something binary"),
+    ("binary without a zero", bytes(range(128, 256)) * 40, None, "the first line is no header"),
+    ("escapes for a terminal", b"\x1b[2J\x1b]0;title\x07\n", None, "the first line is no header"),
+    ("a tar archive", tar(), None, "unpack it (tar -xf), and name the .mtx file in it"),
+    ("a tar archive in gz", gzip.compress(tar()), None, "unpack it (tar -xf), and name the .mtx file in it"),
     ("an endless line", REAL + "2 2 1\n1 1 " + "1" * (3 << 20), 3, "this line is longer than"),
-    ("an endless first line", b"%" * (3 << 20), 1, "something binary"),
+    ("an endless first line", b"%" * (3 << 20), None, "something binary"),
     ("gz cut off", gzip.compress((REAL + "2 2 2\n1 1 1\n2 2 2\n").encode())[:-12], None, "the file is cut off"),
     ("gz of nothing", gzip.compress(b""), None, "this file is empty"),
     ("gz damaged", gzip.compress(REAL.encode())[:10] + b"\xff" * 40, None, "the compressed data are damaged"),
@@ -245,15 +261,26 @@ def test_a_malformed_file_is_one_sentence_with_its_line(write, content, line, sa
     assert "\n" not in sentence and len(sentence) < len(str(path)) + 250
 
 
+def test_a_mark_before_the_header_is_none_of_it(write):
+    assert reading.read(write("\ufeff" + REAL + "1 1 1\n1 1 3\n")).data.tolist() == [3]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_pipe_is_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe.mtx")
+    with pytest.raises(MatrixError, match="no file, but a pipe or a device"):
+        reading.read(tmp_path / "pipe.mtx")
+
+
 def test_an_entry_beyond_float32_fits_float64(write):
     assert reading.read(write(REAL + "1 1 1\n1 1 1e39\n"), np.float64).data.tolist() == [1e39]
 
 
 def test_sizes_that_no_memory_holds_are_refused_before_it_is_taken(write, monkeypatch):
-    monkeypatch.setattr(reading, "_memory", lambda: 1_000_000_000)
+    monkeypatch.setattr(reading, "memory_bytes", lambda: 1_000_000_000)
     monkeypatch.setattr(reading, "csr_from_entries", lambda *_: pytest.fail("memory was taken"))
     with pytest.raises(
-        MatrixError, match=r"a\.mtx:2: 2,000,000,000 rows and 1 entries take 8 GB, and this machine has 1"
+        MatrixError, match=r"a\.mtx:2: 2,000,000,000 rows and 1 entries take 24 GB, and this machine has 1"
     ):
         reading.read(write(REAL + "2000000000 2 1\n1 1 1\n"))
     packed = gzip.compress((REAL + "2 2 2000000000\n1 1 1\n").encode())

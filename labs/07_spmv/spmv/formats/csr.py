@@ -144,7 +144,7 @@ def refuse_too_many(nnz: int, pointer: np.dtype) -> None:
     if pointer == np.dtype(np.int32) and nnz > LARGEST_INT32:
         raise MatrixError(
             f"{nnz:,} entries are more than an int32 row pointer counts ({LARGEST_INT32:,}): use int64, "
-            "pointer=np.int64"
+            "pointer=np.int64 (--pointer int64)"
         )
 
 

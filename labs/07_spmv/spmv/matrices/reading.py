@@ -34,6 +34,7 @@ FIELDS = ("real", "integer", "pattern")
 SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 LONGEST_LINE = 1 << 20  # bytes
 BLOCK = 1 << 18  # bytes parsed at a time
+TAR_MAGIC, TAR_MAGIC_AT = b"ustar", 257  # POSIX.1-1988, ustar interchange format
 HOW_IT_BEGINS = f'a Matrix Market file begins with "{BANNER} matrix coordinate real general"'
 
 _INTEGER = re.compile(rb"[+-]?\d+")
@@ -54,6 +55,10 @@ def read(path: str | Path, dtype: Any = np.float32, pointer: Any = np.int32) -> 
     try:
         if path.is_dir():
             raise MatrixError("this is a folder; name the file of a matrix in it", file=str(path))
+        if path.exists() and not path.is_file():
+            raise MatrixError(
+                "this is no file, but a pipe or a device; write the matrix to a file first", file=str(path)
+            )
         with path.open("rb") as file:
             magic = file.read(4)
             file.seek(0)
@@ -111,8 +116,10 @@ class _Lines:
         if not line:
             return None
         self.line += 1
+        if line[TAR_MAGIC_AT:].startswith(TAR_MAGIC):
+            raise self.error("this is a tar archive: unpack it (tar -xf), and name the .mtx file in it")
         if len(line) >= LONGEST_LINE or b"\0" in line:
-            raise self.error(f"this is no text, but something binary: {HOW_IT_BEGINS}", self.line)
+            raise self.error(f"this is no text, but something binary: {HOW_IT_BEGINS}")
         return line.decode("utf-8", "replace")
 
     def blocks(self) -> Iterator[tuple[int, bytes]]:
@@ -177,8 +184,12 @@ def _header(lines: _Lines) -> _Header:
     first = lines.next()
     if first is None:
         raise lines.error(f"this file is empty; {HOW_IT_BEGINS}")
+    first = first.removeprefix("\ufeff")  # which editors on Windows write before the text
     if not first.lower().startswith(BANNER.lower()):
-        raise lines.error(f"the first line is no header: {HOW_IT_BEGINS}", 1)
+        line = (
+            1 if first.strip().isprintable() and "\ufffd" not in first else None
+        )  # what is binary had better not go to a terminal
+        raise lines.error(f"the first line is no header: {HOW_IT_BEGINS}", line)
     words = first.lower().split()[1:]
     if len(words) != 4:
         raise lines.error(f"the header has {len(words)} words behind {BANNER} and must have four: {HOW_IT_BEGINS}", 1)
@@ -232,8 +243,9 @@ def _refuse_too_large(lines: _Lines, header: _Header, dtype: np.dtype, pointer: 
             "the file is cut off, or this line is wrong",
             lines.line,
         )
-    memory = _memory()
-    needed = (header.rows + 1) * pointer.itemsize + header.entries * (4 + dtype.itemsize)
+    memory = memory_bytes()
+    counting = (header.rows + 1) * (pointer.itemsize + 8)  # the row pointer, and the lengths it is summed up from
+    needed = counting + header.entries * (4 + dtype.itemsize)
     if memory is not None and needed > memory:
         raise lines.error(
             f"{header.rows:,} rows and {header.entries:,} entries take {needed / 1e9:,.0f} GB, and this machine has "
@@ -242,7 +254,7 @@ def _refuse_too_large(lines: _Lines, header: _Header, dtype: np.dtype, pointer: 
         )
 
 
-def _memory() -> int | None:
+def memory_bytes() -> int | None:
     """Bytes of this machine's memory; None where the system does not say."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -325,7 +337,8 @@ def _parsed(lines: _Lines, header: _Header, dtype: np.dtype, block: bytes, where
         kept = values.astype(dtype)
     if (at := first(np.isinf(kept) & np.isfinite(values))) is not None:
         raise lines.error(
-            f"{_quoted(words[at * step + 2])} is beyond the range of {dtype}: read the matrix as float64",
+            f"{_quoted(words[at * step + 2])} is beyond the range of {dtype}: read the matrix as float64 "
+            "(--dtype float64)",
             int(where[at]),
         )
     return (rows - 1).astype(np.int32), (columns - 1).astype(np.int32), kept
@@ -374,7 +387,7 @@ def _read_npz(path: Path, dtype: Any, pointer: Any) -> Csr:
 
     try:
         with zipfile.ZipFile(path) as archive:
-            needed, memory = sum(member.file_size for member in archive.infolist()), _memory()
+            needed, memory = sum(member.file_size for member in archive.infolist()), memory_bytes()
             if memory is not None and needed > memory:
                 raise MatrixError(
                     f"its arrays take {needed / 1e9:,.0f} GB, and this machine has {memory / 1e9:,.0f} GB"
@@ -389,7 +402,8 @@ def _read_npz(path: Path, dtype: Any, pointer: Any) -> Csr:
         if beyond.any():
             entry = int(beyond.argmax())
             raise MatrixError(
-                f"entry {entry:,} is {made.data[entry]}, beyond the range of {np.dtype(dtype)}: read it as float64"
+                f"entry {entry:,} is {made.data[entry]}, beyond the range of {np.dtype(dtype)}: read it as float64 "
+                "(--dtype float64)"
             )
         return Csr(made.shape, made.indptr, made.indices, kept)
     except MatrixError as error:
