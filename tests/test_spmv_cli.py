@@ -462,7 +462,7 @@ def test_titles_of_a_matrix_whose_rows_are_alike():
     csr = rows_of(*[1] * 1000, columns=1000)
     found = profiling.profile(csr, "one", cpu=False)
     assert figures._rows_title(found) == "one: every row has 1 entry"
-    assert figures._padding_title(found) == "one: rows are alike, and even ELL pads only 2%"
+    assert figures._padding_title(found) == "one: rows are alike, and even ELL hardly pads"
     assert [figures._percent(share) for share in (0.00391, 0.01, 0.5)] == ["0.4%", "1%", "50%"]
 
 
