@@ -261,8 +261,8 @@ def _remarks(matrices: Sequence[Matrix]) -> list[Text]:
 def _not_run(alike: str, cases: Sequence[tuple[str, str, str]]) -> Text:
     """(contender, matrix, reason) of all cases in a sentence; the numbers where there is one reason alone."""
     names, on, why = zip(*cases, strict=True)
-    names = [name for name in names if not (name.endswith(IN_CPP) and name.removesuffix(IN_CPP) in names)]
-    return Text(f"Not run: {_list(names)} on {_list(on)}: {why[0] if len(set(why)) == 1 else alike}.")
+    once = [name for name in names if not (name.endswith(IN_CPP) and name.removesuffix(IN_CPP) in names)]
+    return Text(f"Not run: {_list(once)} on {_list(on)}: {why[0] if len(set(why)) == 1 else alike}.")
 
 
 def _list(keys: Sequence[str]) -> str:
