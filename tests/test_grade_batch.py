@@ -201,17 +201,13 @@ def test_cpp_is_taken_where_the_lab_has_it(tmp_path):
 # --- the command -----------------------------------------------------------------------------------------------------
 
 
+def grading(lab, submissions, out):
+    """The words of the command."""
+    return ["grade", str(submissions), "--lab", "1", "--labs", str(lab.path.parent), "--out", str(out)]
+
+
 def test_the_command_writes_everything_twice_alike(lab, submissions, tmp_path):
-    arguments = [
-        "grade",
-        str(submissions),
-        "--lab",
-        "1",
-        "--labs",
-        str(lab.path.parent),
-        "--out",
-        str(tmp_path / "out"),
-    ]
+    arguments = grading(lab, submissions, tmp_path / "out")
     done = CliRunner().invoke(cli, arguments, catch_exceptions=False)
     assert done.exit_code == 0, done.output
     assert "4 graded, 1 missing, 2 refused, 1 unreadable" in done.output
@@ -242,16 +238,7 @@ def test_wrong_use_is_a_sentence(lab, submissions, tmp_path, capsys):
 def test_a_gradebook_of_canvas_is_filled(lab, submissions, tmp_path):
     book = tmp_path / "book.csv"
     book.write_text("Student,ID,SIS Login ID,Section,Lab 1: Start (1)\n,,,,\nAda L,1,ada,a,\nZoe,2,zoe,a,\n")
-    arguments = [
-        "grade",
-        str(submissions),
-        "--lab",
-        "1",
-        "--labs",
-        str(lab.path.parent),
-        "--out",
-        str(tmp_path / "out"),
-    ]
+    arguments = grading(lab, submissions, tmp_path / "out")
     done = CliRunner().invoke(cli, [*arguments, "--gradebook", str(book)], catch_exceptions=False)
     assert done.exit_code == 0
     assert "Ada L,1,ada,a,5" in (tmp_path / "out" / "canvas.csv").read_text()

@@ -287,7 +287,7 @@ def test_times_are_shown_as_ratios_to_cupys(monkeypatch, quick, capsys):
 
 
 def test_what_a_gpu_has_no_room_for_is_left_out(monkeypatch, quick):
-    class OutOfMemoryError(Exception):
+    class OutOfMemoryError(MemoryError):
         """As CuPy's is called."""
 
     def convert(csr, **options):

@@ -26,7 +26,7 @@ import numpy as np
 
 from .errors import MatrixError
 from .formats import Csr
-from .formats.arrays import Array
+from .formats.arrays import Array, to_host
 
 EMPTY, MASK, EXACT, BOUND = "empty row", "NaN and Inf mask", "exact integers", "rounding bound"
 GUARDS, INPUTS = "guard bands", "inputs"
@@ -102,7 +102,7 @@ class _Product:
         scale = _scale(self.alpha, self.beta)
         if scale is None or not self.whole:
             return np.zeros(self.lengths.size, bool)
-        return self.total * scale < _limit(self.kind)
+        return self.total * scale < exact_limit(self.kind)
 
 
 def _scale(alpha: float, beta: float) -> int | None:
@@ -110,8 +110,8 @@ def _scale(alpha: float, beta: float) -> int | None:
     return next((scale for scale in SCALES if all(float(x) * scale % 1 == 0 for x in (alpha, beta))), None)
 
 
-def _limit(kind: np.dtype) -> int:
-    """The whole numbers below it are all numbers of this type: 2^24 or 2^53."""
+def exact_limit(kind: np.dtype) -> int:
+    """The whole numbers up to it are all numbers of this type: 2^24 or 2^53."""
     return 2 ** (np.finfo(kind).nmant + 1)
 
 
@@ -133,11 +133,6 @@ def _gamma(k: np.ndarray, kind: np.dtype) -> np.ndarray:
 def _same_length(name: str, vector: np.ndarray, wanted: int, of: str) -> None:
     if vector.shape != (wanted,):
         raise MatrixError(f"{name} has the shape {vector.shape}, and the matrix has {wanted:,} {of}: pass ({wanted},)")
-
-
-def to_host(array: Array) -> np.ndarray:
-    """The array as NumPy's; of a GPU, a copy."""
-    return array if isinstance(array, np.ndarray) else array.get()
 
 
 # --- one answer ------------------------------------------------------------------------------------------------------
@@ -232,7 +227,7 @@ def integers(csr: Csr, alpha: float = 1, beta: float = 0, seed: int = 0) -> Tria
     exact."""
     csr, rng = csr.on(np), np.random.default_rng(seed)
     longest = int(csr.lengths.max(initial=0))
-    scale, limit = _scale(alpha, beta), _limit(csr.dtype)
+    scale, limit = _scale(alpha, beta), exact_limit(csr.dtype)
     for values in ([1, 2, 3], [-1, 1]):
         top = values[-1]
         if scale is not None and (abs(alpha) * longest * top * top + abs(beta) * top) * scale < limit:

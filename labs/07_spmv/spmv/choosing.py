@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from .formats import Csr
-from .formats.arrays import Array, xp_of
+from .formats import Csr, ell
+from .formats.arrays import Array
 from .formats.hybrid import LANES, MOST_ROWS, least_share, slots_of
 
 # Products after which choosing and converting have paid for themselves over the best kernel for CSR, on an H200: 1,113
@@ -101,16 +101,17 @@ def _lanes(mean: float) -> int:
 def _hybrid(csr: Csr, lengths: Array, mean: float, longest: int) -> Choice:
     rows, nnz = csr.rows, csr.nnz
     steps = next((steps for steps in STEPS if nnz >= WARPS * LANES * steps), STEPS[-1])
-    slots = slots_of(lengths, steps, 1, least_share(csr, 1))
+    least = least_share(csr, 1)
+    slots = slots_of(lengths, steps, 1, least)
     padding = 1 - nnz / slots
     sigma = 1
     order = f"{padding:.0%} padding in the order they have"
     if padding > LITTLE_PADDING and slots - nnz > FEW_SLOTS * rows and rows > MOST_ROWS:
         sigma = min(SIGMA, rows)
-        left = 1 - nnz / slots_of(lengths, steps, sigma, least_share(csr, sigma))
+        least = least_share(csr, sigma)
+        left = 1 - nnz / slots_of(lengths, steps, sigma, least)
         order = f"{left:.0%} padding with {sigma:,} rows sorted together, {order}"
     share = {1: "two lanes at least", 0: "one lane at least", -1: "half a lane", -2: "a quarter of a lane"}
-    least = least_share(csr, sigma)
     if rows < MOST_ROWS and padding > LITTLE_PADDING:
         order += ", since so few rows do not fill a slice"
     cut = f"; the longest row, {longest:,} entries, is cut into pieces" if longest > LANES * steps else ""
@@ -123,18 +124,17 @@ def _hybrid(csr: Csr, lengths: Array, mean: float, longest: int) -> Choice:
 
 def _rejected(csr: Csr, mean: float, longest: int, made: Choice) -> dict[str, str]:
     """Why not the others, by what their warps would do and what they would read."""
-    lengths, rows, nnz, way = csr.lengths, csr.rows, csr.nnz, made.way
-    xp = xp_of(lengths)
-    whole = xp.zeros(-(-rows // LANES) * LANES, np.int64)
-    whole[:rows] = lengths
-    rounds = int(whole.reshape(-1, LANES).max(axis=1).sum())
+    lengths, nnz, way = csr.lengths, csr.nnz, made.way
+    slots = ell.slots_of(lengths, LANES)  # what the lanes of one thread per row wait for, too
     warps = int((-(-lengths.astype(np.int64) // LANES)).sum())
     reasons = {
-        "csr_thread": _against_thread(mean, nnz / (LANES * rounds)),
+        "csr_thread": _against_thread(mean, nnz / slots),
         "csr_warp": _against_warp(mean, longest, nnz / (LANES * warps), made),
         "csr_subwarp": _against_subwarp(mean, way),
-        "ell": _against_padding(csr, rows * longest / nnz, f"every row is as wide as the longest, {longest:,}", way),
-        "sliced_ell": _against_padding(csr, LANES * rounds / nnz, "every row is as wide as the longest of 32", way),
+        "ell": _against_padding(
+            csr, ell.ell_slots(lengths) / nnz, f"every row is as wide as the longest, {longest:,}", made
+        ),
+        "sliced_ell": _against_padding(csr, slots / nnz, "every row is as wide as the longest of 32", made),
         "merge_path": "every thread searches for its start first, and a second launch adds what rows are still lacking",
         "hybrid": f"its conversion takes some hundred products' time and pays after {_pays_after(mean, longest):,}",
     }
@@ -164,14 +164,14 @@ def _against_subwarp(mean: float, way: str) -> str:
     return f"{READS_CSR}, and {waits}" if way == "hybrid" else waits
 
 
-def _against_padding(csr: Csr, fill: float, why: str, way: str) -> str:
+def _against_padding(csr: Csr, fill: float, why: str, made: Choice) -> str:
     """Of a format with so many slots for each entry."""
     if fill > FITS:
         return f"{fill:,.1f} slots for each entry: {why}"
     fits = f"fits, with {fill:.2f} slots for each entry"
-    if way != "hybrid":
+    if made.way != "hybrid":
         return f"{fits}, but has to be converted to first"
-    if least_share(csr, 1) < 0:  # neighbouring rows read x near each other
+    if made.options["least"] < 0:  # neighbouring rows read x near each other
         size = csr.dtype.itemsize
         return f"{fits}, but a slot takes {size + 4} bytes, and {size + 2} in the hybrid, where columns are near"
     return f"{fits}, but every row has one lane, however long it is"

@@ -77,7 +77,7 @@ def whole_numbers(csr: Csr, xp: ModuleType) -> tuple[Csr, Array]:
     Raises MatrixError where a row is too long for these, too.
     """
     longest = int(csr.lengths.max()) if csr.rows else 0
-    limit = 2 ** (np.finfo(csr.dtype).nmant + 1)
+    limit = checks.exact_limit(csr.dtype)
     if longest > limit:
         raise MatrixError(f"a row of {longest:,} entries is too long: {csr.dtype} counts to {limit:,}")
     data = xp.arange(csr.nnz, dtype=np.int32) % 3 + 1

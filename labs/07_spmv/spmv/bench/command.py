@@ -13,6 +13,8 @@ from gpukit.cli import output
 from gpukit.errors import GpukitError
 
 RECORDINGS = "results/*spmv*.json"
+# What is given where nothing is.
+NOTHING = {"machine": "cpu", "matrices": (), "ways": (), "dtype": "float32", "pointer": "int32", "seed": 0}
 
 
 @click.command(name="spmv", short_help="Sparse matrix times vector: every format and kernel on many matrices.")
@@ -33,22 +35,12 @@ RECORDINGS = "results/*spmv*.json"
 @click.option("--out", type=click.Path(path_type=Path), metavar="FILE", help="Write everything as JSON.")
 @click.option("--plot", type=click.Path(path_type=Path), metavar="FOLDER", help="Draw figures there.")
 @click.option("--recorded", is_flag=True, help="Show the newest recording on a GPU, and measure nothing.")
-def bench(
-    machine: str,
-    matrices: tuple[str, ...],
-    ways: tuple[str, ...],
-    dtype: str,
-    pointer: str,
-    seed: int,
-    out: Path | None,
-    plot: Path | None,
-    recorded: bool,
-) -> int:
+def bench(out: Path | None, plot: Path | None, recorded: bool, **given: Any) -> int:
     """Sparse matrix times vector: every format and kernel, and on a GPU every library, on many matrices.
 
     Every answer is checked first; one that is wrong is not timed. Exit code 1 if a kernel is wrong.
     """
-    if recorded and (machine != "cpu" or matrices or ways or seed or (dtype, pointer) != ("float32", "int32")):
+    if recorded and given != NOTHING:
         raise click.UsageError("a recording is as it was made: --recorded goes with --out and --plot alone.")
     if out is not None:
         output.refuse_unwritable(out)
@@ -61,7 +53,7 @@ def bench(
         result, file = newest()
         table.show_recorded(result, file, console)
     else:
-        result = _measured(machine, matrices, ways, dtype, pointer, seed, out)
+        result = _measured(out, **given)
         table.show(result, console)
     if out is not None:
         _write(out, result)
@@ -74,15 +66,10 @@ def bench(
 
 
 def _measured(
-    machine: str,
-    matrices: tuple[str, ...],
-    ways: tuple[str, ...],
-    dtype: str,
-    pointer: str,
-    seed: int,
-    out: Path | None,
+    out: Path | None, machine: str, matrices: tuple[str, ...], ways: tuple[str, ...], seed: int, **types: Any
 ) -> dict[str, Any]:
-    """Measured here and now. What is there after each matrix is in the file already."""
+    """Measured here and now, with the `types` "dtype" and "pointer". What is there after each matrix is in the file
+    already."""
     from gpukit import devices
     from gpukit.progress import step_progress
 
@@ -94,12 +81,11 @@ def _measured(
     device = devices.device(machine)
     with step_progress("bench spmv") as say:
         return measuring.measure(
-            cases.make_all(names, machine, dtype, pointer, seed),
+            cases.make_all(names, machine, seed=seed, **types),
             device,
             count=len(names),
             ways=ways,
-            dtype=dtype,
-            pointer=pointer,
+            **types,
             command=output.typed(),
             say=say,
             keep=lambda result: _write(out, result) if out is not None else None,

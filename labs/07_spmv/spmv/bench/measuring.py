@@ -2,7 +2,7 @@
 
 An answer must be right before it is timed. On a GPU each kernel first multiplies whole numbers, whose sums are exact,
 then the matrix itself, which is held against the rounding bound. All that is right is then timed by turns, one product
-of each after the other, with an L2 cache that a read of something else has emptied. On the CPU machine, smaller
+of each after the other, with an L2 cache that has been emptied. On the CPU machine, smaller
 matrices are multiplied once and what a kernel asks of the memory is counted; its times would say nothing.
 """
 
@@ -213,7 +213,7 @@ class _Bench:
 
     @cached_property
     def whole(self) -> tuple[Csr, Array]:
-        """The matrix with whole numbers from 1 to 3 in place of its own, and such a vector."""
+        """The matrix with whole numbers in place of its own, and such a vector."""
         return whole_numbers(self.csr, self.device.xp)
 
     @cached_property
@@ -306,7 +306,7 @@ class _Bench:
         product.run(self.device)
         self.device.synchronize()
         wrong = wrong or self._off(y, whole=False)
-        self._describe(entry, variant, product)
+        self._describe(entry, product)
         if wrong:
             entry.update(status=WRONG, reason=wrong)
             return
@@ -329,11 +329,11 @@ class _Bench:
         reports = counting.profile(Plan(answer=lambda: y, launches=product.launches), hazards=False)
         counted = counting.together(reports)
         contender.entry["counters"] = {name: counted[name] for name in COUNTERS}
-        self._describe(contender.entry, variant, product)
+        self._describe(contender.entry, product)
         if wrong := self._off(y, whole=False):
             contender.entry.update(status=WRONG, reason=wrong)
 
-    def _describe(self, entry: dict[str, Any], variant: Variant, product: products.Product) -> None:
+    def _describe(self, entry: dict[str, Any], product: products.Product) -> None:
         slots = getattr(product.form, "slots", None)
         entry |= {
             "own_bytes": product.bytes_moved,

@@ -61,7 +61,7 @@ def too_much(variant: Variant, csr: Csr, timed: bool) -> str:
     longest = int(csr.lengths.max()) if csr.rows else 0
     options, slots = variant.options, csr.nnz
     if variant.way == "ell":
-        slots = longest * csr.rows
+        slots = ell.ell_slots(csr.lengths)
     elif variant.way == "sliced_ell":
         slots = ell.slots_of(csr.lengths, options.get("height", 32), options.get("sigma", 1))
     if not timed:

@@ -19,6 +19,11 @@ def xp_of(array: Array) -> ModuleType:
     return cupy
 
 
+def to_host(array: Array) -> np.ndarray:
+    """The array as NumPy's; of a GPU, a copy."""
+    return array if isinstance(array, np.ndarray) else array.get()
+
+
 def stable_order(key: Array) -> Array:
     """The places of a 1-D array in ascending order, equal ones in the order they have."""
     return key.argsort(kind="stable") if isinstance(key, np.ndarray) else key.argsort()  # CuPy's is always stable

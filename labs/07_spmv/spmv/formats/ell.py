@@ -35,7 +35,7 @@ class Ell:
         """Raises MatrixError where the padded matrix would take more than `most_bytes`."""
         xp = xp_of(csr.data)
         width = int(csr.lengths.max()) if csr.rows else 0
-        slots = width * csr.rows
+        slots = ell_slots(csr.lengths)
         needed = slots * (4 + csr.dtype.itemsize)
         if most_bytes is not None and needed > most_bytes:
             raise MatrixError(
@@ -112,6 +112,11 @@ def order_within_windows(lengths: Array, sigma: int) -> Array:
     window = xp.arange(lengths.size, dtype=np.int64) // min(sigma, lengths.size)
     key = (window + 1) * (int(lengths.max()) + 1) - 1 - lengths.astype(np.int64)
     return stable_order(key).astype(np.int32)
+
+
+def ell_slots(lengths: Array) -> int:
+    """How many slots ELL would have for rows of these lengths, padding and all."""
+    return int(lengths.max()) * int(lengths.size) if lengths.size else 0
 
 
 def slots_of(lengths: Array, height: int = 32, sigma: int = 1) -> int:

@@ -24,7 +24,7 @@ from gpukit.devices import Device
 
 from ..errors import MatrixError
 from ..formats import Csr, SlicedEll, ell
-from ..formats.arrays import Array, xp_of
+from ..formats.arrays import Array, to_host, xp_of
 from ..formats.csr import LARGEST_INT32
 from . import cusparse
 
@@ -110,14 +110,10 @@ def _no_scipy(device: Device) -> str:
 def _scipy(csr: Csr, x: Array, y: Array, alpha: float, beta: float) -> Prepared:
     import scipy.sparse
 
-    host, numbers, before = csr.on(np), _host(x), _host(y)
+    host, numbers, before = csr.on(np), to_host(x), to_host(y)
     matrix = scipy.sparse.csr_array((host.data, host.indices, host.indptr), shape=csr.shape)
     latest = _combined(lambda: matrix @ numbers, before, csr.dtype.type(alpha), csr.dtype.type(beta))
     return Prepared(latest.run, latest.answer, nbytes=host.nbytes)
-
-
-def _host(array: Array) -> np.ndarray:
-    return array if isinstance(array, np.ndarray) else array.get()
 
 
 # --- CuPy ------------------------------------------------------------------------------------------------------------

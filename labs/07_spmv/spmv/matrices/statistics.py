@@ -8,7 +8,7 @@ import numpy as np
 
 from ..formats import Csr
 from ..formats.arrays import Array
-from ..formats.ell import slots_of
+from ..formats.ell import ell_slots, slots_of
 
 
 @dataclass(frozen=True)
@@ -77,7 +77,7 @@ def statistics(csr: Csr, heights: tuple[int, ...] = (32,), sigmas: tuple[int, ..
 def ell_fill(lengths: Array) -> float:
     """Slots of ELL per entry, from the row lengths alone; nan without entries."""
     entries = int(lengths.sum(dtype=np.int64))
-    return int(lengths.max()) * lengths.size / entries if entries else float("nan")
+    return ell_slots(lengths) / entries if entries else float("nan")
 
 
 def sliced_fill(lengths: Array, height: int = 32, sigma: int = 1) -> float:
