@@ -7,7 +7,6 @@ and whether sorting them is worth what it costs in locality.
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +16,7 @@ import numpy as np
 from .formats import Csr, ell
 from .formats.arrays import Array
 from .formats.hybrid import LANES, MOST_ROWS, least_share, slots_of
+from .products import lanes_for
 
 # Products after which choosing and converting have paid for themselves over the best kernel for CSR, on an H200: 1,113
 # in the median of 36 matrices, 33 to 661 where that kernel is merge path (data/results/spmv_h200.json).
@@ -30,6 +30,7 @@ LITTLE_PADDING = 0.05
 FEW_SLOTS = 2
 # Rows sorted together: enough to even them out, few enough for their part of x and y to stay in the L2 cache.
 SIGMA = 16384
+SHORT = 4  # entries of a mean row that one thread takes
 # Rows that are even enough for a warp to share its lanes among them: the longest, in means.
 EVEN = 16
 # What is said against the others: entries between lanes that matter, a part of the lanes that is as good as all, and
@@ -61,7 +62,7 @@ def choose_format(csr: Csr, products: int | None = None) -> Choice:
     if not nnz:
         made = Choice("csr_thread", {}, "there is no entry, so that every way only scales y")
     elif products is not None and products < _pays_after(mean, longest):
-        made = _without_conversion(products, mean, longest)
+        made = _without_conversion(csr, products, mean, longest)
     else:
         made = _hybrid(csr, lengths, mean, longest)
     if nnz:
@@ -77,7 +78,7 @@ def _pays_after(mean: float, longest: int) -> int:
     return PAYS_AFTER_IF_SKEWED if _is_skewed(mean, longest) else PAYS_AFTER
 
 
-def _without_conversion(products: int, mean: float, longest: int) -> Choice:
+def _without_conversion(csr: Csr, products: int, mean: float, longest: int) -> Choice:
     few = f"a conversion pays after some {_pays_after(mean, longest):,} products, and there are {products:,}"
     if _is_skewed(mean, longest):
         return Choice(
@@ -85,17 +86,12 @@ def _without_conversion(products: int, mean: float, longest: int) -> Choice:
             {},
             f"{few}; the longest row has {longest:,} entries and the mean one {mean:.1f}, so threads get equal parts",
         )
-    lanes = _lanes(mean)
-    if lanes == 1:
+    if mean <= SHORT:
         return Choice("csr_thread", {}, f"{few}; a row has {mean:.1f} entries on average, and one thread is enough")
+    lanes = lanes_for(csr)
     return Choice(
         "csr_subwarp", {"lanes": lanes}, f"{few}; a row has {mean:.1f} entries on average, and gets {lanes} lanes"
     )
-
-
-def _lanes(mean: float) -> int:
-    """The smallest power of two that leaves a lane 8 entries or fewer of a mean row."""
-    return 1 if mean <= 4 else min(LANES, 2 ** max(1, math.ceil(math.log2(mean / 8))))
 
 
 def _hybrid(csr: Csr, lengths: Array, mean: float, longest: int) -> Choice:

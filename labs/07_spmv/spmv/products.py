@@ -193,8 +193,8 @@ def _csr_rows(name: str, lanes: int) -> Callable[..., tuple[Launch, ...]]:
 def lanes_for(csr: Csr) -> int:
     """Lanes per row for `csr_subwarp`: the smallest power of two that leaves a lane fewer than 8 entries of a mean row.
 
-    On an H200, kernels like this were fastest with 4 lanes for rows of 27 entries and with 8 for 60, and lost 10 % or
-    less with half or twice as many; rows of 16 in random columns were fastest with 16, and lost 10 % with 4.
+    On an H200 (data/results/spmv_h200.json), of 2, 4, 8 and 16 lanes 4 were fastest for rows of 27 entries, 8 for 49
+    and for 65, 16 for 82; for 16 entries in random columns it made no difference.
     """
     mean = csr.nnz / csr.rows if csr.rows else 0.0
     return next((lanes for lanes in LANES if mean < 8 * lanes), LANES[-1])
