@@ -27,6 +27,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
+from gpukit import course
 from gpukit.errors import GpukitError
 
 if TYPE_CHECKING:
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from gpukit.registry import Family
 
 NAMESPACE = "gpukit_labs"
-_FOLDER = re.compile(r"\d\d_(?P<topic>[a-z][a-z0-9_]*)")
 _PLACE = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)")
 
 
@@ -44,22 +44,17 @@ _PLACE = re.compile(r"(?P<module>\w+(?:\.\w+)*):(?P<name>\w+)")
 
 def labs_folder(start: Path | None = None) -> Path | None:
     """The folder `labs` here or above, or else the one beside gpukit in a checkout; None where there is neither."""
-    start = (start or Path.cwd()).absolute()
-    beside = Path(__file__).resolve().parents[1]
-    for folder in (start, *start.parents, beside):
-        labs = folder if folder.name == "labs" else folder / "labs"
-        if labs.is_dir() and any(_FOLDER.fullmatch(path.name) for path in labs.iterdir()):
-            return labs
-    return None
+    return course.labs_above(start) or course.labs_in(Path(__file__).resolve().parents[1])
 
 
 def packages(labs: Path | None) -> dict[str, Path]:
     """Topic -> the lab's folder, of every lab that brings a package, in the order of the labs."""
     found = {}
     for lab in sorted(labs.iterdir()) if labs is not None else ():
-        match = _FOLDER.fullmatch(lab.name)
-        if match and (lab / match["topic"] / "__init__.py").is_file():
-            found[match["topic"]] = lab
+        match = course.LAB.fullmatch(lab.name)
+        topic = match["topic"] if match else ""
+        if topic.isidentifier() and (lab / topic / "__init__.py").is_file():
+            found[topic] = lab
     return found
 
 

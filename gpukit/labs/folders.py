@@ -11,13 +11,13 @@ from functools import cached_property
 from pathlib import Path
 from types import ModuleType
 
+from gpukit.course import is_lab, labs_above
 from gpukit.errors import GpukitError
 from gpukit.labs import regions
 from gpukit.labs.errors import LabError
 from gpukit.labs.regions import CPP, PYTHON, SUFFIXES, task_key
 from gpukit.registry import nearest
 
-_FOLDER = re.compile(r"(?P<number>\d\d)_(?P<topic>[a-z0-9_]+)")
 _TEST = re.compile(r"(?:test|time)_(?P<lab>\d+)_(?P<task>\d+)_\w+")
 _IN_README = re.compile(r"^\* \*\*(?P<task>\d+\.\d+)\*\* (?P<prompt>.+)$", re.MULTILINE)
 
@@ -159,26 +159,15 @@ def find_labs(root: Path) -> list[Lab]:
     return found
 
 
-def is_lab(path: Path) -> bool:
-    """Whether this is a lab's folder, by its name."""
-    return path.is_dir() and _FOLDER.fullmatch(path.name) is not None
-
-
 def find_root(start: Path | None = None) -> Path:
     """The folder `labs` here or above. Raises GpukitError when there is none."""
-    start = (start or Path.cwd()).absolute()
-    for folder in (start, *start.parents):
-        if folder.name == "labs" and _holds_labs(folder):
-            return folder
-        if _holds_labs(folder / "labs"):
-            return folder / "labs"
-    raise GpukitError(
-        f"there is no folder labs in {start} or above it: go to your course's folder, or name it with --labs"
-    )
-
-
-def _holds_labs(folder: Path) -> bool:
-    return folder.is_dir() and any(is_lab(path) for path in folder.iterdir())
+    found = labs_above(start)
+    if found is None:
+        where = (start or Path.cwd()).absolute()
+        raise GpukitError(
+            f"there is no folder labs in {where} or above it: go to your course's folder, or name it with --labs"
+        )
+    return found
 
 
 def find_lab(root: Path, name: str) -> Lab:
