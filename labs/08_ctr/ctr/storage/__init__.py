@@ -1,0 +1,1 @@
+"""Click logs on disk: memory-mapped columns, and Parquet."""
