@@ -1,0 +1,55 @@
+"""One embedding table of all fields: a gather from one weight, instead of a small table and a launch for each field.
+
+Source: one table with offsets is FBGEMM's table-batched embedding (pytorch/FBGEMM); training the unknown id by masking
+ids at random is what keeps its row from being noise at inference.
+"""
+
+from __future__ import annotations
+
+import math
+
+import torch
+from torch import Tensor, nn
+
+from ..schema import UNKNOWN, Schema
+
+LENGTH = 0.1  # of an embedding before training: small beside standardised numbers
+
+
+class Table(nn.Module):
+    """The rows of all fields, one field after the other; the first row of each is that of unknown ids.
+
+    weight (schema.rows, dim) float32; offsets (fields,) int64, where the rows of each field begin. `sparse`: the
+    gradient is a sparse tensor of the rows that were read, so that no step touches the whole table.
+    """
+
+    weight: nn.Parameter
+    offsets: Tensor
+
+    def __init__(self, schema: Schema, dim: int, *, sparse: bool = True):
+        super().__init__()
+        self.dim = dim
+        self.sparse = sparse
+        self.weight = nn.Parameter(torch.empty(schema.rows, dim))
+        # Not saved: the schema, which every file of ours keeps, says it.
+        self.register_buffer("offsets", torch.from_numpy(schema.offsets), persistent=False)
+        self.reset()
+
+    def reset(self) -> None:
+        """Draws the weights from torch's generator: vectors whose expected length does not depend on `dim`."""
+        nn.init.normal_(self.weight, std=LENGTH / math.sqrt(self.dim))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(n, fields) integers, each below the rows of its field, to (n, fields * dim) float32.
+
+        Nothing is checked here: `guards.check_ids` does so on the host, before the ids reach a device.
+        """
+        rows = ids + self.offsets
+        return nn.functional.embedding(rows, self.weight, sparse=self.sparse).flatten(1)
+
+
+def with_unknown(ids: Tensor, share: float, generator: torch.Generator) -> Tensor:
+    """A copy of (n, fields) ids in which each is the unknown id with probability `share`; the generator is on the
+    device of `ids`."""
+    hidden = torch.rand(ids.shape, generator=generator, device=ids.device) < share
+    return ids.masked_fill(hidden, UNKNOWN)
