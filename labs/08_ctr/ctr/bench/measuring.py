@@ -1,0 +1,195 @@
+"""Runs the ladder: every rung timed, the ends of it trained and tested. Plain data, as it is recorded."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+
+from ..fast.making import make, operations
+from ..fast.operations import Operations
+from ..fast.resident import Resident, resident
+from ..fast.switches import Rung, Switches, ladder
+from ..model.network import Network
+from ..storage.log import ClickLog, Part
+from .cost import Cost, cost
+from .profile import profile
+from .quality import Trained, train
+from .timing import step_time
+
+DIM, HIDDEN = 32, (256, 128)  # of facts/h200.json's model
+WARM_UP = {"rows": 2, "batches": 3, "prefetch": 3, "resident": 15}  # steps; a graph is captured after 11
+ON_HOST = 1 << 21  # training rows that loaders of the host read: a stretch of the log, which they hold in memory
+SEED = 7
+
+Say = Callable[[str], None]
+
+
+class Ladder:
+    """One log and one network to start from, on one device, and what was found of them so far."""
+
+    def __init__(self, log: ClickLog, device: torch.device, say: Say, seconds: float = 1.5, seed: int = SEED):
+        """seconds: how long a rung is timed, about."""
+        self.log, self.device, self.say, self.seconds, self.seed = log, device, say, seconds, seed
+        train_part = log.split("train")
+        torch.manual_seed(seed)
+        self.network = Network(log.schema, DIM, HIDDEN)
+        mean, deviation = moments(train_part)
+        self.network.standardise(mean, deviation)
+        rate = float(np.mean(train_part.labels))
+        self.network.start_at(rate)
+        self.host = train_part.take(slice(0, ON_HOST))
+        self.data = resident(train_part, self.network, device)
+        self.test = resident(log.split("test"), self.network, device)
+        self.operations: Operations = operations(device)
+        self.result: dict[str, Any] = {
+            "model": {
+                "fields": {field.name: field.rows for field in log.schema.fields},
+                "numbers": len(log.schema.dense),
+                "dim": DIM,
+                "hidden": list(HIDDEN),
+            },
+            "log": {
+                "rows": log.rows,
+                "train": train_part.rows,
+                "test": self.test.size,
+                "clicks": rate,
+                "about": log.about,
+            },
+            "ladder": [],
+            "quality": [],
+            "profiles": [],
+        }
+
+    # --- speed -------------------------------------------------------------------------------------------------------
+
+    def time(self, batch: int, large: int, gb_s: float, tflops: dict[str, float], only: Sequence[str] = ()) -> None:
+        """Every rung at one batch, against bandwidth and rates of matrix products ("float32", "bfloat16")."""
+        for rung in ladder(batch, large):
+            if not only or rung.name in only:
+                self.result["ladder"].append(self._rung(rung, gb_s, tflops))
+
+    def _rung(self, rung: Rung, gb_s: float, tflops: dict[str, float]) -> dict[str, Any]:
+        switches = rung.switches
+        found: dict[str, Any] = {
+            "batch": switches.batch,
+            "name": rung.name,
+            "change": rung.change,
+            "why": rung.why,
+            "switches": switches.to_dict(),
+        }
+        try:
+            step = self._make(switches)
+            took = step_time(step, self.device, self.seconds, WARM_UP[switches.loader])
+        except Exception as error:
+            # Whatever a compiler or a driver says: one rung that a device cannot do is no reason to lose the others.
+            found["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            self.say(f"{switches.batch:>8,} {rung.name:<10} {found['error']}")
+            return found
+        finally:
+            step = None
+            self._tidy()
+        costs = self.cost(switches)
+        floor = costs.floor_seconds(gb_s, tflops[switches.precision]) * switches.batch
+        found |= {
+            **took.to_dict(switches.batch),
+            "cost": costs.to_dict(),
+            "floor_seconds": floor,
+            "fraction": floor / took.seconds,
+        }
+        self.say(f"{switches.batch:>8,} {rung.name:<10} {found['samples_per_second'] / 1e6:9.3f} M samples/s")
+        return found
+
+    def cost(self, switches: Switches) -> Cost:
+        """Of an impression, with the distinct rows of a batch as they are in this log."""
+        dense = switches.optimizer in ("dense", "fused")
+        return cost(
+            fields=self.data.rows.shape[1],
+            dim=DIM,
+            numbers=self.data.dense.shape[1],
+            hidden=HIDDEN,
+            element=2 if switches.precision == "bfloat16" else 4,
+            distinct=self.distinct(switches.batch),
+            dense_rows_per_sample=self.log.schema.rows / switches.batch if dense else 0.0,
+        )
+
+    def distinct(self, batch: int) -> float:
+        """Distinct rows over ids, of the first batches of one order."""
+        shares = []
+        generator = torch.Generator(self.device).manual_seed(self.seed)
+        for _ in range(4):
+            places = torch.randint(self.data.size, (batch,), generator=generator, device=self.device)
+            rows = self.data.rows[places]
+            shares.append(len(torch.unique(rows)) / rows.numel())
+        return sum(shares) / len(shares)
+
+    def _make(self, switches: Switches) -> Any:
+        return make(switches, self.network, self.host, self.data, self.seed, self.operations)
+
+    def _tidy(self) -> None:
+        """Tables of a gigabyte are not left for the collector to find."""
+        gc.collect()
+        if self.device.type == "cuda":
+            torch.cuda.empty_cache()
+
+    # --- quality -----------------------------------------------------------------------------------------------------
+
+    def quality(self, batch: int, samples: int, ways: Sequence[tuple[str, str]], reference: str) -> None:
+        """Trains ways (what it is called, its rung) at one batch, the one called `reference` first, and tests them."""
+        rungs = {rung.name: rung.switches for rung in ladder(batch, batch)}
+        compared: Trained | None = None
+        for name, rung in sorted(ways, key=lambda way: way[0] != reference):
+            try:
+                step = self._make(replace(rungs[rung], batch=batch))
+                found = train(name, step, batch, samples, self.test, self.device)
+            except Exception as error:
+                self.result["quality"].append({"name": name, "batch": batch, "error": str(error)[:300]})
+                continue
+            finally:
+                step = None
+                self._tidy()
+            compared = compared or found
+            self.result["quality"].append({"rung": rung, **found.to_dict(compared if found is not compared else None)})
+            self.say(f"{batch:>8,} {name}: test logloss {found.figures['logloss']:.5f}, AUC {found.figures['auc']:.4f}")
+
+    # --- where the time goes -----------------------------------------------------------------------------------------
+
+    def profile(self, batch: int, rung: str) -> None:
+        switches = next(found.switches for found in ladder(batch, batch) if found.name == rung)
+        try:
+            step = self._make(switches)
+            took = step_time(step, self.device, self.seconds / 3, WARM_UP["resident"])
+            found = profile(step, took.seconds)
+        except Exception as error:
+            found = {"error": str(error)[:300]}
+        finally:
+            step = None
+            self._tidy()
+        self.result["profiles"].append({"batch": batch, "rung": rung, **found})
+
+
+def moments(part: Part) -> tuple[np.ndarray, np.ndarray]:
+    """(numbers,) mean and standard deviation of the dense features, in float64, a stretch at a time."""
+    count, total, squares = 0, 0.0, 0.0
+    for first in range(0, part.rows, 1 << 20):
+        block = np.asarray(part.dense[first : first + (1 << 20)], np.float64)
+        count, total, squares = count + len(block), total + block.sum(0), squares + (block**2).sum(0)
+    mean = total / count
+    return mean, np.sqrt(np.maximum(squares / count - mean**2, 0))
+
+
+def matrix_tflops(device: torch.device, size: int = 8192) -> dict[str, float]:
+    """Measured rates of square matrix products on random numbers, 1e12 FLOP/s: "float32" and "bfloat16"."""
+    found = {}
+    for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
+        a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
+        took = step_time(lambda a=a, b=b: a @ b, device, 0.3, 3)
+        found[name] = 2 * size**3 / took.seconds / 1e12
+    return found
+
+
+__all__ = ["Ladder", "Resident", "matrix_tflops", "moments"]
