@@ -6,9 +6,10 @@
 
 #define FULL 0xffffffffu
 #define WARP 32
-#define SPAN 32     // sorted places that one warp adds up
+#define SPAN 16     // sorted places that one warp adds up: few, so that a small batch has many warps
 #define AHEAD 8     // of them, how many are loaded before the first is added
-#define FINISHERS 8 // warps of a block that add up one long run
+#define FINISHERS 8 // warps of a block that finish runs of rows
+#define SHORT 8     // spans of a run that one warp adds up alone
 
 __device__ __forceinline__ long long thread_number() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -109,97 +110,145 @@ template <typename X> __global__ void batch(
 
 // --- the update ------------------------------------------------------------------------------------------------------
 
-// state[row] += mean of g^2 ; table[row] -= rate * g / (sqrt(state[row]) + eps), g being a row's whole gradient, with
-// its number d in lane d. All lanes of the warp take part.
-__device__ __forceinline__ void adagrad(float* table, float* state, long long row, float g, int lane, int dim,
-                                        float rate, float eps) {
-    float squares = g * g;
+__device__ __forceinline__ float warp_sum(float value) {
     #pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2) squares += __shfl_xor_sync(FULL, squares, distance);
-    float total = state[row] + squares / (float)dim;
-    __syncwarp();  // every lane has read the state before lane 0 writes it
-    if (lane == 0) state[row] = total;
-    if (lane < dim) table[row * dim + lane] -= rate * g / (sqrtf(total) + eps);
+    for (int distance = WARP / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(FULL, value, distance);
+    return value;
+}
+
+// state[row] = sum + mean of g^2 ; table[row] = weight - rate * g / (sqrt(state[row]) + eps), g being a row's whole
+// gradient, with its number d in lane d; weight and sum are what table and state hold. All lanes take part.
+__device__ __forceinline__ void adagrad(float* table, float* state, long long row, float g, float weight, float sum,
+                                        int lane, int dim, float rate, float eps) {
+    sum += warp_sum(g * g) / (float)dim;
+    if (lane == 0) state[row] = sum;
+    if (lane < dim) table[row * dim + lane] = weight - rate * g / (sqrtf(sum) + eps);
 }
 
 // Row-wise Adagrad from sorted keys, part one: a warp adds up SPAN neighbours in sorted order, a lane a number, and
-// steps every row that lies wholly within its span. What reaches over an edge goes to `heads` or `tails`.
+// steps every row whose run lies wholly within its span. What reaches over an edge goes to `heads` or `tails`.
 //
 // keys (ids,) int32 sorted, order (ids,) the place each had before; gradient (n, width) of the network's input. heads
-// and tails (warps, dim): the sum of a run that began in an earlier span, and of one that goes on into the next. No
+// and tails (spans, dim): the sum of a run that began in an earlier span, and of one that goes on into the next. No
 // atomics: the sums, and so the table, are the same bits in every run.
+//
+// Everything that a group of places needs is asked for before the first of it is used: a row's weights and state as
+// well as the gradients, since one after the other each would cost the time of a trip to memory.
 //
 // Source: segment reduction over sorted indices, as FBGEMM's EXACT optimizers do it; the formula is FBGEMM's
 // exact_row_wise_adagrad.
 template <typename X> __global__ void rowwise_adagrad(
     const int* __restrict__ keys, const long long* __restrict__ order, const X* __restrict__ gradient,
-    float* __restrict__ table, float* __restrict__ state, float* __restrict__ heads, float* __restrict__ tails,
+    float* table, float* state, float* __restrict__ heads, float* __restrict__ tails,
     int ids, int fields, int width, int dim, float rate, float eps) {
-    long long warp = thread_number() / WARP;
+    long long span = thread_number() / WARP;
     int lane = threadIdx.x % WARP;
-    long long begin = warp * SPAN;
+    long long begin = span * SPAN;
     if (begin >= ids) return;  // a whole warp
     int count = (int)min((long long)SPAN, ids - begin);
     int key = lane < count ? keys[begin + lane] : -1;
+    int before = begin > 0 ? keys[begin - 1] : -1;
+    int after = begin + count < ids ? keys[begin + count] : -1;
     long long place = lane < count ? order[begin + lane] : 0;
     long long sample = place / fields;
     long long offset = sample * width + (place - sample * fields) * dim;
-    bool begun = begin == 0 || keys[begin - 1] != __shfl_sync(FULL, key, 0);  // does the first run begin here?
-    bool open = begin + count < ids && keys[begin + count] == __shfl_sync(FULL, key, count - 1);
+    int next = __shfl_down_sync(FULL, key, 1);
+    unsigned ends = __ballot_sync(FULL, lane < count && (lane + 1 < count ? next : after) != key);
+    bool begun = __shfl_sync(FULL, key, 0) != before;          // does the first run begin here?
+    unsigned whole = begun ? ends : ends & (ends - 1);         // ends of runs that lie in this span alone
     float total = 0.0f;
     for (int from = 0; from < count; from += AHEAD) {
-        float loaded[AHEAD];
+        float loaded[AHEAD], weight[AHEAD], sum[AHEAD];
         #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            long long at = __shfl_sync(FULL, offset, (from + j) % WARP);
+            long long at = __shfl_sync(FULL, offset, from + j);
+            long long row = __shfl_sync(FULL, key, from + j);
+            bool steps = whole >> (from + j) & 1u;
             loaded[j] = from + j < count && lane < dim ? load(gradient + at + lane) : 0.0f;
+            weight[j] = steps && lane < dim ? table[row * dim + lane] : 0.0f;
+            sum[j] = steps ? state[row] : 0.0f;
         }
+        __syncwarp();  // every lane has read the state of a row before lane 0 writes it
         #pragma unroll
         for (int j = 0; j < AHEAD; j++) {
-            int here = __shfl_sync(FULL, key, (from + j) % WARP);
-            int next = __shfl_sync(FULL, key, (from + j + 1) % WARP);
-            if (from + j >= count) break;
+            long long row = __shfl_sync(FULL, key, from + j);
             total += loaded[j];
-            bool last = from + j + 1 == count;
-            if (last ? open : next == here) continue;  // the run goes on
-            if (begun) adagrad(table, state, here, total, lane, dim, rate, eps);
-            else if (lane < dim) heads[warp * dim + lane] = total;
+            if (!(ends >> (from + j) & 1u)) continue;  // the run goes on
+            if (whole >> (from + j) & 1u) adagrad(table, state, row, total, weight[j], sum[j], lane, dim, rate, eps);
+            else if (lane < dim) heads[span * dim + lane] = total;
             total = 0.0f;
-            begun = true;
         }
     }
-    if (open && lane < dim) (begun ? tails : heads)[warp * dim + lane] = total;
+    bool open = !(ends >> (count - 1) & 1u);
+    if (open && lane < dim) (begun || ends ? tails : heads)[span * dim + lane] = total;
 }
 
-// Part two: a block for each span; where a run begins there and goes on, its warps add up the heads of the spans that
-// it covers, in an order that is always the same, and step the row. Most blocks have nothing to do.
+// The spans after `span` that hold a piece of the run of `key`, of which span + 1 does: every lane looks at another
+// span, first farther and farther apart, then closer and closer. Keys are sorted, so the lanes that find it are the
+// first ones.
+__device__ __forceinline__ long long spans_of_run(const int* __restrict__ keys, long long span, int key, int ids,
+                                                  int lane) {
+    long long last = span + 1, stride = 1;
+    for (bool farther = true;;) {
+        long long place = (last + lane * stride) * SPAN;
+        int found = __popc(__ballot_sync(FULL, place < ids && keys[place] == key));
+        last += (found - 1) * stride;
+        farther = farther && found == WARP;
+        if (farther) stride *= WARP;
+        else if (stride == 1) return last - span;
+        else stride /= WARP;
+    }
+}
+
+// What a warp adds up of a run: the heads of every `step`-th span from `from` on, up to `spans`.
+__device__ __forceinline__ float sum_of_heads(const float* __restrict__ heads, long long span, long long from,
+                                              long long spans, int step, int lane, int dim) {
+    float total = 0.0f;
+    #pragma unroll 8
+    for (long long j = from; j <= spans; j += step) total += lane < dim ? heads[(span + j) * dim + lane] : 0.0f;
+    return total;
+}
+
+// Part two: a warp for each span; where a run begins there and goes on, it adds up the heads of the spans that follow,
+// and steps the row. A long run is added up by the whole block. The order of the additions is always the same.
 extern "C" __global__ void rowwise_adagrad_finish(
     const int* __restrict__ keys, const float* __restrict__ heads, const float* __restrict__ tails,
-    float* __restrict__ table, float* __restrict__ state, int ids, int dim, float rate, float eps) {
+    float* table, float* state, int ids, int dim, float rate, float eps) {
     __shared__ float sums[FINISHERS][WARP];
-    long long span = blockIdx.x;
-    long long last = span * SPAN + SPAN - 1;  // of this span
-    if (last + 1 >= ids || keys[last] != keys[last + 1]) return;  // no run goes on; the whole block agrees
-    int key = keys[last];
-    if (keys[span * SPAN] == key && span > 0 && keys[span * SPAN - 1] == key) return;  // it began in an earlier span
-    long long low = last + 1, high = ids;  // the first place after the run, by bisection
-    while (low < high) {
-        long long middle = (low + high) / 2;
-        if (keys[middle] == key) low = middle + 1; else high = middle;
-    }
-    long long spans = (low - 1) / SPAN - span;  // that follow and hold a piece of it
+    __shared__ int lengths[FINISHERS];  // of the runs that begin in this block's spans, in spans
     int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    float total = 0.0f;
-    #pragma unroll 4
-    for (long long j = warp; j < spans; j += FINISHERS) {
-        if (lane < dim) total += heads[(span + 1 + j) * dim + lane];
+    long long first = (long long)blockIdx.x * FINISHERS, span = first + warp;
+    long long next = (span + 1) * SPAN;
+    long long spans = 0;
+    int key = -1;
+    if (next < ids) {
+        key = keys[next - 1];
+        bool earlier = span > 0 && keys[span * SPAN - 1] == key;
+        if (keys[next] == key && !earlier) spans = spans_of_run(keys, span, key, ids, lane);
     }
-    sums[warp][lane] = total;
+    float weight = 0.0f, sum = 0.0f, total = 0.0f;
+    if (spans > 0) {
+        weight = lane < dim ? table[(long long)key * dim + lane] : 0.0f;
+        sum = state[key];
+        total = lane < dim ? tails[span * dim + lane] : 0.0f;
+    }
+    __syncwarp();
+    if (lane == 0) lengths[warp] = (int)spans;
+    if (spans > 0 && spans <= SHORT) {
+        total += sum_of_heads(heads, span, 1, spans, 1, lane, dim);
+        adagrad(table, state, key, total, weight, sum, lane, dim, rate, eps);
+    }
     __syncthreads();
-    if (warp != 0) return;
-    total = lane < dim ? tails[span * dim + lane] : 0.0f;
-    for (int w = 0; w < FINISHERS; w++) total += sums[w][lane];
-    adagrad(table, state, key, total, lane, dim, rate, eps);
+    for (int w = 0; w < FINISHERS; w++) {
+        if (lengths[w] <= SHORT) continue;  // the whole block agrees
+        sums[warp][lane] = sum_of_heads(heads, first + w, 1 + warp, lengths[w], FINISHERS, lane, dim);
+        __syncthreads();
+        if (warp == w) {
+            for (int other = 0; other < FINISHERS; other++) total += sums[other][lane];
+            adagrad(table, state, key, total, weight, sum, lane, dim, rate, eps);
+        }
+        __syncthreads();
+    }
 }
 
 // The gradient of every row, added up by atomics: out (rows, dim) holds zeros before. The order of the additions, and so

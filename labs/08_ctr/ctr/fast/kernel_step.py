@@ -4,7 +4,7 @@
     sort         the batch's rows in order, on a stream of its own beside the network
     network      matrix products by PyTorch, forward and backward
     update       the sorted rows stepped by row-wise Adagrad: two launches, no atomics
-    Adam         the network's weights, in one launch
+    Adam         the network's weights, in one launch, beside the update
 
 Source: PyTorch issue 82886 on why `nn.Embedding` cannot be captured above 3,072 indices; the documentation of
 torch.cuda.graph on warming up, and on static memory.
@@ -34,8 +34,9 @@ class Mlp(nn.Module):
     """The network of `Network`, on an input that is padded with zeros. Weights are float32; all products but the last
     layer's are made in the input's type."""
 
-    def __init__(self, mlp: nn.Sequential, width: int):
+    def __init__(self, mlp: nn.Sequential, width: int, compiled: bool = False):
         super().__init__()
+        self.compiled = compiled
         layers = [layer for layer in mlp if isinstance(layer, nn.Linear)]
         if len(layers) < 2 or any(isinstance(layer, nn.Dropout) for layer in mlp):
             raise CtrError("the fast step knows networks of linear layers with a ReLU between, without dropout")
@@ -51,7 +52,10 @@ class Mlp(nn.Module):
         *hidden, last = zip(self.weights, self.biases, strict=True)
         for weight, bias in hidden:
             x = nn.functional.relu(nn.functional.linear(x, weight.to(x.dtype), bias.to(x.dtype)))
-        return nn.functional.linear(x.float(), *last).squeeze(1)
+        weight, bias = last
+        if self.compiled:  # as a sum it is fused with its neighbours; a matrix product with one column is not
+            return (x.float() * weight).sum(1) + bias
+        return nn.functional.linear(x.float(), weight, bias).squeeze(1)
 
     @torch.no_grad()
     def write_to(self, mlp: nn.Sequential) -> None:
@@ -94,7 +98,7 @@ class KernelStep:
         width = -(-(fields * dim + numbers) // ALIGNED) * ALIGNED
         self.operations, self.shuffle, self.batch = operations, shuffle, batch
         self.original, self.data, self.epoch = data, shuffle(data, 0), 0
-        self.mlp = Mlp(self.start.mlp, width)
+        self.mlp = Mlp(self.start.mlp, width, compiled)
         self.adam = torch.optim.Adam(
             self.mlp.parameters(), RATE, fused=device.type == "cuda", capturable=device.type == "cuda"
         )
@@ -144,8 +148,11 @@ class KernelStep:
         loss = self.loss(self.x, self.y)
         loss.backward()
         self._join()
+        self._fork()
+        with torch.cuda.stream(self.beside):  # a few blocks for a long time: beside the update it costs nothing
+            self.adam.step()
         self.operations.update(keys, order, self.x.grad, self.table, self.state, RATE_OF_TABLE, EPS)
-        self.adam.step()
+        self._join()
         self.first += self.batch
         self.loss_sum += loss.detach()
 
@@ -154,15 +161,19 @@ class KernelStep:
 
     def _sorted(self) -> tuple[Tensor, Tensor]:
         """The batch's keys in order, equal ones as they came, and where each was; ready after `_join`."""
-        if self.beside is None:
-            return torch.sort(self.keys.flatten(), stable=True)
-        self.beside.wait_stream(torch.cuda.current_stream())
+        self._fork()
         with torch.cuda.stream(self.beside):
             # Kept until the next step: memory of this stream, which the update reads on the other.
             self.in_order = torch.sort(self.keys.flatten(), stable=True)
         return self.in_order
 
+    def _fork(self) -> None:
+        """What is put on the stream beside from here on waits for all that was put on this one."""
+        if self.beside is not None:
+            self.beside.wait_stream(torch.cuda.current_stream())
+
     def _join(self) -> None:
+        """What is put on this stream from here on waits for all that was put on the one beside."""
         if self.beside is not None:
             torch.cuda.current_stream().wait_stream(self.beside)
 

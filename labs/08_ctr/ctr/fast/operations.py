@@ -16,7 +16,7 @@ from .resident import Resident
 
 SOURCE = Path(__file__).parents[1] / "kernels.cu"
 THREADS = 256  # of a block
-WARP, SPAN = 32, 32  # as in kernels.cu
+WARP, SPAN = 32, 16  # as in kernels.cu
 
 
 class Operations(Protocol):
@@ -107,7 +107,7 @@ class CudaOperations:
         kernel = f"rowwise_adagrad<{self.types[gradient.dtype]}>"
         self._launch(kernel, spans * WARP, pointers, ids, fields, width, dim, *rates)
         finish = (keys, heads, tails, table, state)
-        self._launch("rowwise_adagrad_finish", spans * THREADS, finish, ids, dim, *rates)
+        self._launch("rowwise_adagrad_finish", spans * WARP, finish, ids, dim, *rates)
 
     def _edges(self, spans: int, dim: int, device: torch.device) -> tuple[Tensor, Tensor]:
         """Room for the sums that reach over the edges of spans; the same in every step."""
