@@ -1,0 +1,26 @@
+"""The log generator: a world whose true click probabilities are known, its impressions, history, and the truth."""
+
+from .cold import Seen, cold_shares, unseen_to_unknown
+from .generating import generate
+from .options import DEFAULT, FACTS, PRESETS, SMALL, STEADY, Options
+from .sampling import downsampled, recalibrate
+from .truth import open_truth, verify_truth
+from .world import World
+
+__all__ = [
+    "DEFAULT",
+    "FACTS",
+    "PRESETS",
+    "SMALL",
+    "STEADY",
+    "Options",
+    "Seen",
+    "World",
+    "cold_shares",
+    "downsampled",
+    "generate",
+    "open_truth",
+    "recalibrate",
+    "unseen_to_unknown",
+    "verify_truth",
+]
