@@ -14,6 +14,7 @@ Source: the layout of flat binary columns is that of NVIDIA DeepLearningExamples
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import itertools
 import json
@@ -29,6 +30,7 @@ from gpukit import files
 
 from ..errors import CtrError
 from ..schema import Schema
+from .checks import check_dense, check_ids, check_labels, check_times
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -106,8 +108,12 @@ class ClickLog:
         return np.memmap(path, dtype, "r", shape=shape)
 
     def verify(self) -> None:
-        """Compares each shard with its checksum. Raises CtrError for the first that differs."""
+        """Compares each shard with its checksum, and its values with the schema, one shard in memory at a time.
+
+        Raises CtrError for the first shard that differs, or the first value that does not fit.
+        """
         everything = self.all
+        before = None
         for number, shard in enumerate(self.shards):
             part = everything.take(slice(shard["first"], shard["first"] + shard["rows"]))
             if checksum(part.ids, part.dense, part.labels, part.times) != shard["sha256"]:
@@ -115,6 +121,11 @@ class ClickLog:
                     f"shard {number} of {self.folder} (rows {shard['first']:,} on) does not have the bytes that were "
                     "written: make or copy the log again"
                 )
+            try:
+                _check(self.schema, part.ids, part.dense, part.labels, part.times, part.first, before)
+            except CtrError as error:
+                raise CtrError(error.message, file=str(self.folder)) from None
+            before = int(part.times[-1])
 
 
 def open_log(folder: Path | str) -> ClickLog:
@@ -130,10 +141,42 @@ def open_log(folder: Path | str) -> ClickLog:
         if read["format"] != FORMAT:
             raise CtrError(f"{path} is of format {read['format']}, and this reads {FORMAT}: make the log again")
         splits = {name: (int(first), int(last)) for name, (first, last) in read["splits"].items()}
-        schema = Schema.from_dict(read["schema"])
-        return ClickLog(folder, schema, int(read["rows"]), splits, tuple(read["shards"]), dict(read["about"]))
-    except (OSError, KeyError, TypeError, ValueError, AttributeError) as error:
-        raise CtrError(f"{path} cannot be read ({error}): make or copy the log again") from error
+        shards = [(int(shard["first"]), int(shard["rows"]), str(shard["sha256"])) for shard in read["shards"]]
+        log = ClickLog(
+            folder,
+            Schema.from_dict(read["schema"]),
+            int(read["rows"]),
+            splits,
+            tuple({"first": first, "rows": rows, "sha256": digest} for first, rows, digest in shards),
+            dict(read["about"]),
+        )
+    except CtrError:
+        raise
+    except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
+        what = f"has no {error}" if isinstance(error, KeyError) else f"cannot be read ({error})"
+        raise CtrError(f"{path} {what}: make or copy the log again") from error
+    check_stretches(log.rows, log.splits, [(first, rows) for first, rows, _ in shards], path)
+    return log
+
+
+def check_stretches(rows: int, splits: dict[str, tuple[int, int]], shards: Sequence[tuple[int, int]], at: Path) -> None:
+    """Raises CtrError unless the splits, and the shards as (first row, rows), each follow one another from the first
+    row to the last: otherwise rows would be left out, or learned from and tested on."""
+    if tuple(splits) != SPLITS:
+        raise CtrError(f"{at} has splits {', '.join(splits) or 'of no name'}, and a log has {', '.join(SPLITS)}")
+    for what, stretches in (("splits", list(splits.values())), ("shards", [(a, a + n) for a, n in shards])):
+        edge = 0
+        for first, end in stretches:
+            if first != edge or end < first:
+                raise CtrError(
+                    f"{at} has {what} that do not follow one another (rows {first:,} to {end:,} where row {edge:,} "
+                    "comes next): it was edited; make or copy the log again"
+                )
+            edge = end
+        if edge != rows:
+            raise CtrError(
+                f"{at} says {rows:,} rows, and its {what} hold {edge:,}: it was edited; make or copy the log again"
+            )
 
 
 class LogWriter:
@@ -150,8 +193,7 @@ class LogWriter:
         self.rows = 0
         self._shards: list[dict[str, Any]] = []
         self._last_time: int | None = None
-        if (self.folder / MANIFEST).exists():
-            raise CtrError(f"{self.folder} holds a log already: give another folder, or delete that one")
+        refuse_existing(self.folder)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             self._files: list[BinaryIO] = [(self.folder / name).open("wb") for name, _, _ in _columns(schema)]
@@ -162,27 +204,45 @@ class LogWriter:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        for file in self._files:
-            file.close()
+        with contextlib.suppress(CtrError):  # a full disk was said by what wrote, or is said by `finish`
+            self._close()
 
-    def append(self, ids: np.ndarray, dense: np.ndarray, labels: np.ndarray, times: np.ndarray) -> None:
-        """The next shard: arrays as of `Part`. Raises CtrError where it has no rows, other shapes, or older times."""
+    def _close(self) -> None:
+        try:
+            for file in self._files:
+                file.close()
+        except OSError as error:
+            raise CtrError(f"{self.folder} cannot be written ({error.strerror}): make room, or give another") from error
+
+    def append(
+        self,
+        ids: np.ndarray,
+        dense: np.ndarray,
+        labels: np.ndarray,
+        times: np.ndarray,
+        first_row: int | None = None,
+    ) -> None:
+        """The next shard: arrays as of `Part`; `first_row`: what an error calls its first row, by default its place in
+        the log. Raises CtrError where it has no rows or other shapes, and for what no log may hold: ids outside their
+        field, numbers that are not finite, labels other than 0 and 1, times that go back."""
         rows = len(labels)
         number = len(self._shards)
         if rows == 0:
             raise CtrError(f"shard {number} has no rows: leave empty shards out")
-        arrays = []
         given = (ids, dense, labels, times)
-        for array, (name, dtype, width) in zip(given, _columns(self.schema), strict=True):
+        columns = _columns(self.schema)
+        for array, (name, _, width) in zip(given, columns, strict=True):
             shape = (rows,) if width is None else (rows, width)
             if array.shape != shape:
                 raise CtrError(f"shard {number} has {name} of shape {array.shape}, where {shape} belongs")
-            arrays.append(np.ascontiguousarray(array, dtype))
-        if np.any(np.diff(arrays[3]) < 0) or (self._last_time is not None and arrays[3][0] < self._last_time):
-            raise CtrError(f"shard {number} goes back in time: sort the log by time first")
+        _check(self.schema, *given, self.rows if first_row is None else first_row, self._last_time)
+        arrays = [np.ascontiguousarray(array, dtype) for array, (_, dtype, _) in zip(given, columns, strict=True)]
         self._last_time = int(arrays[3][-1])
-        for file, array in zip(self._files, arrays, strict=True):
-            file.write(array.tobytes())
+        try:
+            for file, array in zip(self._files, arrays, strict=True):
+                file.write(array.data)
+        except OSError as error:
+            raise CtrError(f"{self.folder} cannot be written ({error.strerror}): make room, or give another") from error
         self._shards.append({"first": self.rows, "rows": rows, "sha256": checksum(*arrays)})
         self.rows += rows
 
@@ -193,8 +253,7 @@ class LogWriter:
         validation and of test. Raises CtrError for a log without rows."""
         if self.rows == 0:
             raise CtrError("this log has no rows: there is nothing to learn from")
-        for file in self._files:
-            file.close()
+        self._close()
         if bounds is None:
             bounds = [round(self.rows * split[0]), round(self.rows * (split[0] + split[1]))]
         edges = [0, *bounds, self.rows]
@@ -213,12 +272,33 @@ class LogWriter:
         return open_log(self.folder)
 
 
+def refuse_existing(folder: Path) -> None:
+    """Raises CtrError for a folder that holds a finished log."""
+    if (folder / MANIFEST).exists():
+        raise CtrError(f"{folder} holds a log already: give another folder, or delete that one")
+
+
 def checksum(*arrays: np.ndarray) -> str:
     """SHA-256 of the bytes of arrays, one after the other."""
     digest = hashlib.sha256()
     for array in arrays:
         digest.update(np.ascontiguousarray(array).view(np.uint8).reshape(-1).data)
     return digest.hexdigest()
+
+
+def _check(
+    schema: Schema,
+    ids: np.ndarray,
+    dense: np.ndarray,
+    labels: np.ndarray,
+    times: np.ndarray,
+    first_row: int,
+    before: int | None,
+) -> None:
+    check_ids(ids, schema, first_row)
+    check_dense(dense, schema.dense, first_row)
+    check_labels(labels, first_row)
+    check_times(times, first_row, before)
 
 
 def _columns(schema: Schema) -> tuple[tuple[str, np.dtype, int | None], ...]:

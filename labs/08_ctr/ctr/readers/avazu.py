@@ -1,0 +1,105 @@
+"""Avazu's click-through rate challenge: a CSV file with a header, one impression a line, sorted by the hour.
+
+    id,click,hour,C1,banner_pos,site_id,site_domain,...,device_type,device_conn_type,C14,...,C21
+
+`id` names the row and is dropped. `hour` (YYMMDDHH) becomes the log's time in seconds, and the fields `hour_of_day` and
+`weekday`, Monday being 0: an hour of one day never comes again, so that as an id it would be unknown in every test.
+There are no dense features. Values are hexadecimal hashes or numbers, each with a row of its own where it came often
+enough in training rows.
+
+Source: the header of the challenge's train file, as read by FuxiCTR (github.com/reczoo/FuxiCTR, datasets/avazu.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ..storage.log import ClickLog
+from .text import Cells, TextFile
+from .vocabulary import HEX, INTEGER, MISSING, Column, Vocabularies
+from .writing import DEFAULT_TRAIN, Progress, Rows, Settings, write_log
+
+LABEL, HOUR, DROPPED = "click", "hour", "id"
+HASHES = (
+    *("site_id", "site_domain", "site_category", "app_id", "app_domain", "app_category"),
+    *("device_id", "device_ip", "device_model"),
+)
+NUMBERS = ("C1", "banner_pos", "device_type", "device_conn_type", *(f"C{k}" for k in range(14, 22)))
+HEADER = (DROPPED, LABEL, HOUR, "C1", "banner_pos", *HASHES, "device_type", "device_conn_type", *NUMBERS[4:])
+FIELDS = (
+    Column("hour_of_day", INTEGER),
+    Column("weekday", INTEGER),
+    *(Column(name, INTEGER) for name in NUMBERS),
+    *(Column(name, HEX) for name in HASHES),
+)
+MINIMUM = 2  # of BARS' Avazu_x4: values that came once are unknown
+
+_MONTHS, _SECONDS = "datetime64[M]", "datetime64[s]"
+
+
+def read_avazu(
+    path: Path | str,
+    folder: Path | str,
+    *,
+    train: float = DEFAULT_TRAIN,
+    minimum: int = MINIMUM,
+    most_rows: int | None = None,
+    vocabulary: Vocabularies | None = None,
+    limit: int | None = None,
+    progress: Progress | None = None,
+) -> ClickLog:
+    """The log of an Avazu file (train.csv; also .gz), written to `folder` with its vocabulary.json.
+
+    The settings are those of `read_criteo`. The log has 23 fields. Raises CtrError, with the line, for a file that is
+    not of this form or not sorted by the hour.
+    """
+    settings = Settings(train, minimum, most_rows, vocabulary, progress)
+    about = {"source": "avazu", "file": Path(path).name, "minimum": minimum}
+    with TextFile(path, b",", "an Avazu file") as file:
+        rows = _rows(file, limit, settings)
+        return write_log(folder, rows, FIELDS, (), settings, hours=True, about=about)
+
+
+def _rows(file: TextFile, limit: int | None, settings: Settings) -> Iterator[Rows]:
+    header = file.header()
+    missing = [name for name in HEADER if name not in header]
+    if missing or len(header) != len(HEADER):
+        what = f"lacks {', '.join(missing[:3])}" if missing else f"has {len(header)} columns instead of {len(HEADER)}"
+        hint = "; the challenge's test file has no clicks" if missing == [LABEL] else ""
+        raise file.error(f"the header {what}{hint}: the first line of an Avazu file is {','.join(HEADER[:4])},...", 1)
+    place = {name: header.index(name) for name in HEADER}
+    before = np.iinfo(np.int64).min
+    for cells in file.blocks(len(HEADER), limit):
+        times = _times(cells, place[HOUR], before)
+        before = int(times[-1])
+        numbers = cells.integers([place[name] for name in NUMBERS], list(NUMBERS))
+        hashes = cells.hexadecimals([place[name] for name in HASHES], list(HASHES))
+        hour, weekday = times // 3600 % 24, (times // 86400 + 3) % 7  # the epoch began on a Thursday
+        keys = np.concatenate([hour[:, None], weekday[:, None], numbers, hashes], axis=1)
+        yield Rows(keys, np.empty((cells.rows, 0), np.float32), cells.labels(place[LABEL], LABEL), times)
+        settings.say("reading", file.taken, file.size)
+
+
+def _times(cells: Cells, column: int, before: int) -> np.ndarray:
+    """(rows,) int64: seconds since 1970 of hours written YYMMDDHH. Raises CtrError for one that is none, or earlier
+    than the one before it."""
+    written = cells.integers([column], [HOUR])[:, 0]
+    year, month, day, hour = 2000 + written // 10**6, written // 10**4 % 100, written // 100 % 100, written % 100
+    none = (written == MISSING) | (written < 0) | (written >= 10**8)
+    none |= (month < 1) | (month > 12) | (day < 1) | (hour > 23)
+    months = np.where(none, 0, (year - 1970) * 12 + month - 1).astype(_MONTHS)
+    days = np.where(none, 1, day)
+    dates = months.astype("datetime64[D]") + (days - 1)
+    none |= dates.astype(_MONTHS) != months  # 30 February
+    cells.refuse(none, column, HOUR, "an hour is YYMMDDHH, such as 14102100")
+    times = dates.astype(_SECONDS).astype(np.int64) + 3600 * hour
+    cells.refuse(
+        np.diff(times, prepend=before if before > times[0] else times[0]) < 0,
+        column,
+        HOUR,
+        "this is earlier than the line before; sort the lines by hour, so that no split looks ahead",
+    )
+    return times
