@@ -1,0 +1,118 @@
+"""Evaluations in a terminal (rich), 80 columns wide. Words carry the meaning, colour only repeats it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ..errors import CtrError
+from .bayes import LEAK
+from .evaluation import Evaluation, Slice
+
+
+def comparison(found: Mapping[str, Evaluation]) -> RenderableType:
+    """Predictors by name, one a row and all of the same rows of the same log, against the true probability."""
+    if not found:
+        raise CtrError("there is no evaluation to print: evaluate one predictor at least")
+    first = next(iter(found.values()))
+    table = _table(["", "AUC", "logloss", "NE", *(["regret", "learned"] if first.bayes else []), "calib.", "ECE"])
+    for name, one in found.items():
+        table.add_row(name, *_numbers(one), style="bold red" if one.bayes and one.bayes.leaks else "")
+    errors = {
+        "AUC": max(one.auc_error for one in found.values()),
+        "logloss": max(one.logloss_error for one in found.values()),
+    }
+    lines = [f"{first.rows:,} rows, click rate {first.click_rate:.4f}."]
+    if first.bayes is not None:
+        entropy = first.logloss / first.normalized_entropy
+        least = first.bayes.empirical_logloss
+        cells = [f"{first.bayes.empirical_auc:.4f}", f"{least:.5f}", f"{least / entropy:.4f}", f"{0:.5f}", "100%"]
+        table.add_row("Bayes (true p)", *cells, style="bold")
+        errors["regret"] = max(one.bayes.regret.error for one in found.values() if one.bayes)
+        lines += [
+            f"Expected of Bayes: AUC {first.bayes.auc:.4f}, logloss {first.bayes.logloss:.5f}. Regret: logloss "
+            "above Bayes on these rows. Learned: how far from the best constant to Bayes.",
+            *_leaks(found),
+        ]
+    lines[0] += f" Standard errors, at most: {', '.join(f'{name} {error:.5f}' for name, error in errors.items())}."
+    return Group(table, *(Text(line) for line in lines))
+
+
+def _numbers(one: Evaluation) -> list[str]:
+    cells = [f"{one.auc:.4f}", f"{one.logloss:.5f}", f"{one.normalized_entropy:.4f}"]
+    if one.bayes is not None:
+        learned = "-" if one.bayes.learned is None else f"{round(100 * one.bayes.learned)}%"
+        cells += [f"{one.bayes.regret.value:.5f}", learned]
+    return [*cells, f"{one.calibration:.3f}", f"{one.ece:.4f}"]
+
+
+def _leaks(found: Mapping[str, Evaluation]) -> list[str]:
+    leaking = {name: one.bayes for name, one in found.items() if one.bayes is not None and one.bayes.leaks}
+    if not leaking:
+        return [f"Leak test: clean, no AUC is {LEAK:.0f} standard errors above what the true probabilities allow."]
+    return [
+        f"Leak: {name} is {one.leak:.0f} standard errors above the AUC that the true probabilities allow it, "
+        f"{one.expected_auc:.4f}: it has seen labels of the rows it predicts."
+        for name, one in leaking.items()
+    ]
+
+
+def details(one: Evaluation) -> RenderableType:
+    """What else is known of one predictor: AUC by member, warm and cold rows, deciles, campaigns."""
+    parts: list[RenderableType] = [Text(_ranked(one))]
+    if one.slices:
+        table = _table(["", "rows", "share", "AUC", "logloss", "regret", "calib."])
+        for name, part in one.slices.items():
+            table.add_row(name, *_slice(part))
+        parts += [Text(), table]
+    table = _table(["rows by predicted p", *(str(k) for k in range(1, len(one.deciles) + 1))])
+    table.add_row("predicted", *(f"{part.predicted:.3f}" for part in one.deciles))
+    table.add_row("clicked", *(f"{part.clicked:.3f}" for part in one.deciles))
+    parts += [Text(), table, Text(_campaigns(one))]
+    return Group(*parts)
+
+
+def _ranked(one: Evaluation) -> str:
+    said = f"PR-AUC {one.pr_auc:.4f} (random scores: {one.click_rate:.4f})."
+    if one.gauc is not None and one.gauc.value is not None:
+        said += (
+            f" AUC by member {one.gauc.value:.4f}, weighted by impressions, without the {one.gauc.skipped:,} of "
+            f"{one.gauc.groups:,} members who clicked on all or none ({one.gauc.skipped_share:.1%} of rows)."
+        )
+    return said
+
+
+def _slice(part: Slice) -> list[str]:
+    return [
+        f"{part.rows:,}",
+        f"{part.share:.1%}",
+        "-" if part.auc is None else f"{part.auc:.4f}",
+        f"{part.logloss:.5f}",
+        "-" if part.regret is None else f"{part.regret.value:.5f} ± {part.regret.error:.5f}",
+        "-" if part.calibration is None else f"{part.calibration:.3f}",
+    ]
+
+
+def _campaigns(one: Evaluation) -> str:
+    """How far predicted and clicked differ by campaign, in standard errors: small campaigns have large ratios."""
+    said = f"Calibration {one.calibration:.3f} ± {one.calibration_error:.3f}, ECE {one.ece:.4f}."
+    ratios = {part.group: part.ratio for part in one.campaigns if part.ratio is not None}
+    if len(ratios) > 1:
+        low, high = min(ratios, key=ratios.__getitem__), max(ratios, key=ratios.__getitem__)
+        far = sum(abs(part.predicted - part.clicked) > 3 * part.error for part in one.campaigns)
+        said += (
+            f" By campaign from {ratios[low]:.2f} (campaign {low}) to {ratios[high]:.2f} (campaign {high}); {far} of "
+            f"{len(one.campaigns)} are off by more than 3 standard errors."
+        )
+    return said
+
+
+def _table(headings: Sequence[str]) -> Table:
+    made = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
+    made.add_column(headings[0], vertical="bottom")
+    for heading in headings[1:]:
+        made.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
+    return made
