@@ -62,12 +62,13 @@ def test_gradients_hold_the_rows_that_were_read_and_no_others():
 
 def test_about_one_id_in_a_hundred_is_hidden():
     ids = torch.full((20_000, 3), 2)
-    hidden = tables.with_unknown(ids, 0.01, torch.Generator().manual_seed(3))
+    draws = torch.rand(ids.shape, generator=torch.Generator().manual_seed(3))
+    hidden = tables.with_unknown(ids, draws, 0.01)
     share = (hidden == schema_of.UNKNOWN).float().mean(0)
     assert torch.all((share > 0.007) & (share < 0.013)), share
     assert torch.all((hidden == 2) | (hidden == 0))
     assert torch.all(ids == 2), "the ids themselves stay"
-    assert torch.equal(tables.with_unknown(ids, 0.0, torch.Generator()), ids)
+    assert torch.equal(tables.with_unknown(ids, draws, 0.0), ids)
 
 
 # --- network ---------------------------------------------------------------------------------------------------------

@@ -48,8 +48,6 @@ class Table(nn.Module):
         return nn.functional.embedding(rows, self.weight, sparse=self.sparse).flatten(1)
 
 
-def with_unknown(ids: Tensor, share: float, generator: torch.Generator) -> Tensor:
-    """A copy of (n, fields) ids in which each is the unknown id with probability `share`; the generator is on the
-    device of `ids`."""
-    hidden = torch.rand(ids.shape, generator=generator, device=ids.device) < share
-    return ids.masked_fill(hidden, UNKNOWN)
+def with_unknown(ids: Tensor, draws: Tensor, share: float) -> Tensor:
+    """(n, fields) ids, of which each becomes the unknown id where its draw, uniform from 0 to 1, is below `share`."""
+    return ids.masked_fill(draws < share, UNKNOWN)

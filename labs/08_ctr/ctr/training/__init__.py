@@ -1,0 +1,1 @@
+"""Training: settings, batches, one step, one loop, checkpoints, logs."""
