@@ -1,0 +1,221 @@
+"""One embedding table of all fields, of which each process holds a stretch of rows.
+
+A lookup: the ids of the whole batch go to every process (all-gather); each writes the embeddings that lie in its rows
+and zeros elsewhere; the sum over processes is the embeddings of all samples, and each process needs those of its own
+samples alone (reduce-scatter). Backward, the gradients go to every process (all-gather), and each keeps those of its
+rows: a sparse gradient, and the optimizer never speaks to another process.
+
+Rows do not lie in their order. Popular ids are often neighbours (sorted vocabularies, log-uniform ids), so a stretch of
+neighbours would leave most of the work to one process: with the six fields of facts/h200.json, stretches of the plain
+order give one of two processes 84% of the lookups. The row r lies at r * step mod rows instead, with a step near the
+golden section of rows, which spreads neighbours evenly. This place depends on the number of rows alone, not on the
+number of processes, so a checkpoint fits any number of them.
+
+Source: Fibonacci hashing, D. E. Knuth, The Art of Computer Programming 3, 6.4.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
+
+from ..errors import CtrError
+from ..model.table import Table
+from .processes import Processes
+
+_GOLDEN = (math.sqrt(5) - 1) / 2
+_MOST_ROWS = 1 << 31  # their square times the golden section is an int64
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Where each row of the table lies: a bijection of 0 to rows - 1 onto itself."""
+
+    rows: int
+    step: int
+
+    @classmethod
+    def of(cls, rows: int) -> Spread:
+        if rows > _MOST_ROWS:
+            raise CtrError(f"a sharded table has at most {_MOST_ROWS:,} rows, and this one {rows:,}: use fewer ids")
+        step = max(1, round(rows * _GOLDEN))
+        while math.gcd(step, rows) != 1:
+            step += 1
+        return cls(rows, step)
+
+    def places(self, rows: Tensor) -> Tensor:
+        """int64 rows of the table to where they lie, the same shape."""
+        return rows * self.step % self.rows
+
+    def rows_at(self, places: Tensor) -> Tensor:
+        """The inverse of `places`."""
+        return places * pow(self.step, -1, self.rows) % self.rows
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """The lookups of a batch that are this process's.
+
+    lookups (n,) int64: which of the batch's `rows * fields` lookups; own_rows (n,) int64: the row of the own stretch
+    that each reads. With a fixed capacity what is left over has lookup `total`, a row that belongs to none.
+    """
+
+    lookups: Tensor
+    own_rows: Tensor
+    total: int
+    padded: bool
+
+
+class ShardedTable(nn.Module):
+    """Stands in for `model.table.Table` in a network.
+
+    weight (own rows, dim) float32: this process's stretch. offsets (fields,) int64. `batch_rows`: the rows of the whole
+    batch of which `forward` gets this process's stretch; whoever calls sets it, since they need not divide evenly.
+    `exchange`: the dtype in which embeddings and gradients travel; float32 adds nothing to rounding, since all but one
+    of the summands are zero, and bfloat16 halves the bytes.
+    `capacity`: how many lookups of a batch can be this process's. None counts them, which waits for the GPU once a
+    step; a number makes all shapes known, as a CUDA graph needs. More than it raise CtrError in `check_capacity`.
+    """
+
+    weight: nn.Parameter
+    offsets: Tensor
+    most_lookups: Tensor
+
+    def __init__(
+        self,
+        own: Tensor,
+        offsets: Tensor,
+        rows: int,
+        processes: Processes,
+        exchange: torch.dtype = torch.float32,
+        capacity: int | None = None,
+    ):
+        super().__init__()
+        if processes.count > rows:
+            raise CtrError(
+                f"{processes.count} processes cannot share a table of {rows} rows: start no more processes than rows"
+            )
+        self.processes = processes
+        self.spread = Spread.of(rows)
+        self.dim = own.shape[1]
+        self.exchange = exchange
+        self.capacity = capacity
+        self.batch_rows = 0
+        self.weight = nn.Parameter(own)
+        self.register_buffer("offsets", offsets.to(own.device), persistent=False)
+        self.register_buffer("most_lookups", torch.zeros((), dtype=torch.int64, device=own.device), persistent=False)
+
+    @classmethod
+    def of(cls, table: Table, processes: Processes, exchange: torch.dtype = torch.float32) -> ShardedTable:
+        """This process's stretch of a table that every process has drawn from the same seed.
+
+        The whole table is in the memory of each process until then.
+        """
+        rows = len(table.weight)
+        stretch = processes.stretch(rows)
+        which = Spread.of(rows).rows_at(torch.arange(stretch.start, stretch.stop))
+        own = table.weight.detach()[which.to(table.weight.device)].to(processes.device)
+        return cls(own, table.offsets, rows, processes, exchange)
+
+    @property
+    def rows(self) -> int:
+        """Of the whole table."""
+        return self.spread.rows
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """(own rows of the batch, fields) integers to (own rows of the batch, fields * dim) float32.
+
+        All processes call it together, also one whose stretch of the batch is empty.
+        """
+        stretch = self.processes.stretch(self.batch_rows)
+        if len(ids) != stretch.stop - stretch.start:
+            raise CtrError(
+                f"process {self.processes.rank} got {len(ids):,} rows of a batch of {self.batch_rows:,}, of which "
+                f"{stretch.stop - stretch.start:,} are its own: set batch_rows, and take `Processes.stretch` of it"
+            )
+        route = self.route(self.processes.whole(ids, self.batch_rows))
+        return _Lookup.apply(self.weight, route, self.batch_rows, self.processes, self.exchange)
+
+    @torch.no_grad()
+    def route(self, ids: Tensor) -> Route:
+        """(rows, fields) integers of the whole batch to what of it is this process's."""
+        stretch = self.processes.stretch(self.rows)
+        own_rows = (self.spread.places(ids.long() + self.offsets) - stretch.start).view(-1)
+        here = (own_rows >= 0) & (own_rows < stretch.stop - stretch.start)
+        total = own_rows.numel()
+        if self.capacity is None:
+            lookups = here.nonzero().squeeze(1)
+            return Route(lookups, own_rows[lookups], total, padded=False)
+        nth = here.cumsum(0)
+        self.most_lookups.copy_(torch.maximum(self.most_lookups, nth[-1]))
+        slot = torch.where(here & (nth <= self.capacity), nth - 1, self.capacity)
+        lookups = own_rows.new_full((self.capacity + 1,), total)
+        lookups = lookups.index_copy_(0, slot, torch.arange(total, device=ids.device))[:-1]
+        used = torch.arange(self.capacity, device=ids.device) < nth[-1]
+        lookups = torch.where(used, lookups, total)
+        # What is left over reads rows far apart, since its gradients, all zero, are added to them.
+        spare = torch.arange(self.capacity, device=ids.device) % len(self.weight)
+        own_rows = torch.where(used, own_rows[lookups.clamp(max=total - 1)], spare)
+        return Route(lookups, own_rows, total, padded=True)
+
+    def check_capacity(self) -> None:
+        """Raises CtrError if a batch had more lookups here than `capacity`, so that some were lost. Waits for the GPU."""
+        most = int(self.most_lookups)
+        if self.capacity is not None and most > self.capacity:
+            raise CtrError(
+                f"process {self.processes.rank} had {most:,} lookups of one batch in its rows and room for "
+                f"{self.capacity:,}: give it more, or let it count them"
+            )
+
+    def whole_weight(self) -> np.ndarray:
+        """(rows, dim) float32 in the order of rows, in every process: a collective, and the whole table in memory."""
+        return self.in_order(self.weight.detach())
+
+    def in_order(self, own: Tensor) -> np.ndarray:
+        """(own rows, ...) of a table's rows, or of numbers that belong to them, as (rows, ...) in the order of rows."""
+        whole = self.processes.whole(own, self.rows)
+        return whole[self.spread.places(torch.arange(self.rows, device=whole.device))].cpu().numpy()
+
+    def sharded(self, own: Tensor) -> DTensor:
+        """(own rows, ...) as a DTensor of the whole: in the order of places, and the same for any number of processes."""
+        return self.processes.sharded(own, self.rows)
+
+
+class _Lookup(torch.autograd.Function):
+    """The exchange of embeddings, and of their gradients.
+
+    Written out, since the backward of a redistributed DTensor would add up a gradient of the whole table's shape.
+    """
+
+    @staticmethod
+    def forward(  # type: ignore[override]
+        ctx: Any, weight: Tensor, route: Route, batch_rows: int, processes: Processes, exchange: torch.dtype
+    ) -> Tensor:
+        ctx.route, ctx.processes, ctx.exchange = route, processes, exchange
+        ctx.batch_rows, ctx.shape = batch_rows, weight.shape
+        dim = weight.shape[1]
+        partial = weight.new_zeros((route.total + 1, dim), dtype=exchange)  # one more, for what belongs to none
+        partial.index_copy_(0, route.lookups, weight.detach().index_select(0, route.own_rows).to(exchange))
+        width = route.total // batch_rows * dim
+        return processes.own_sum(partial[:-1].view(batch_rows, width)).to(weight.dtype)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None, None]:  # type: ignore[override]
+        route: Route = ctx.route
+        whole = ctx.processes.whole(gradient.to(ctx.exchange), ctx.batch_rows).view(route.total, -1)
+        if route.padded:
+            values = whole.index_select(0, route.lookups.clamp(max=route.total - 1)).float()
+            values.masked_fill_((route.lookups == route.total)[:, None], 0)
+        else:
+            values = whole.index_select(0, route.lookups).float()
+        # The loss of each process is `count` times its share, since DistributedDataParallel takes the mean over
+        # processes; nothing does so for these.
+        values /= ctx.processes.count
+        sparse = torch.sparse_coo_tensor(route.own_rows[None], values, ctx.shape, check_invariants=False)
+        return sparse, None, None, None, None
