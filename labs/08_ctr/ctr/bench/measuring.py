@@ -5,17 +5,20 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
-import numpy as np
 import torch
 
 from ..fast.making import make, operations
 from ..fast.operations import Operations
-from ..fast.resident import Resident, resident
+from ..fast.resident import resident
 from ..fast.switches import Rung, Switches, ladder
+from ..metrics import bayes_auc, bayes_logloss
 from ..model.network import Network
-from ..storage.log import ClickLog, Part
+from ..storage.log import ClickLog
+from ..training.survey import survey
+from ..world import open_truth
 from .cost import Cost, cost
 from .profile import profile
 from .quality import Trained, train
@@ -38,13 +41,13 @@ class Ladder:
         train_part = log.split("train")
         torch.manual_seed(seed)
         self.network = Network(log.schema, DIM, HIDDEN)
-        mean, deviation = moments(train_part)
-        self.network.standardise(mean, deviation)
-        rate = float(np.mean(train_part.labels))
-        self.network.start_at(rate)
+        found = survey(train_part)
+        self.network.standardise(found.mean, found.deviation)
+        self.network.start_at(found.rate)
         self.host = train_part.take(slice(0, ON_HOST))
         self.data = resident(train_part, self.network, device)
         self.test = resident(log.split("test"), self.network, device)
+        truth = open_truth(log)[slice(*log.splits["test"])] if log.about.get("truth") else None
         self.operations: Operations = operations(device)
         self.result: dict[str, Any] = {
             "model": {
@@ -57,7 +60,9 @@ class Ladder:
                 "rows": log.rows,
                 "train": train_part.rows,
                 "test": self.test.size,
-                "clicks": rate,
+                "clicks": found.rate,
+                "bayes_logloss": None if truth is None else bayes_logloss(truth),
+                "bayes_auc": None if truth is None else bayes_auc(truth),
                 "about": log.about,
             },
             "ladder": [],
@@ -172,24 +177,11 @@ class Ladder:
         self.result["profiles"].append({"batch": batch, "rung": rung, **found})
 
 
-def moments(part: Part) -> tuple[np.ndarray, np.ndarray]:
-    """(numbers,) mean and standard deviation of the dense features, in float64, a stretch at a time."""
-    count, total, squares = 0, 0.0, 0.0
-    for first in range(0, part.rows, 1 << 20):
-        block = np.asarray(part.dense[first : first + (1 << 20)], np.float64)
-        count, total, squares = count + len(block), total + block.sum(0), squares + (block**2).sum(0)
-    mean = total / count
-    return mean, np.sqrt(np.maximum(squares / count - mean**2, 0))
-
-
 def matrix_tflops(device: torch.device, size: int = 8192) -> dict[str, float]:
     """Measured rates of square matrix products on random numbers, 1e12 FLOP/s: "float32" and "bfloat16"."""
     found = {}
     for name, dtype in (("float32", torch.float32), ("bfloat16", torch.bfloat16)):
         a, b = (torch.randn(size, size, device=device, dtype=dtype) for _ in range(2))
-        took = step_time(lambda a=a, b=b: a @ b, device, 0.3, 3)
+        took = step_time(partial(torch.matmul, a, b), device, 0.3, 3)
         found[name] = 2 * size**3 / took.seconds / 1e12
     return found
-
-
-__all__ = ["Ladder", "Resident", "matrix_tflops", "moments"]

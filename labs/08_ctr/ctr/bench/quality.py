@@ -10,7 +10,9 @@ import torch
 
 from ..fast.making import Step
 from ..fast.resident import Resident
-from ..metrics import auc, calibration, logloss, logloss_of_each, standard_error
+from ..metrics import auc, auc_error, calibration, normalized_entropy
+from ..metrics.losses import losses as loss_of_each
+from ..metrics.uncertainty import of_mean
 from ..model.network import Network
 from .timing import wait
 
@@ -35,7 +37,7 @@ class Trained:
                 "reference": reference.name,
                 "difference": float(difference.mean()),
                 "difference_in_standard_errors": float(abs(difference.mean()) / reference.figures["standard_error"]),
-                "paired_standard_error": standard_error(difference),
+                "paired_standard_error": of_mean(difference),
             }
         return found
 
@@ -48,13 +50,15 @@ def train(name: str, step: Step, batch: int, samples: int, test: Resident, devic
     wait(device)
     p = probabilities(step.network(), test)
     labels = test.labels.cpu().numpy()
-    losses = logloss_of_each(labels, p)
+    losses = loss_of_each(labels, p)
     figures = {
         "samples": steps * batch,
         "train_loss": float(step.loss_sum) / steps,
-        "logloss": logloss(labels, p),
-        "standard_error": standard_error(losses),
+        "logloss": float(losses.mean()),
+        "standard_error": of_mean(losses),
+        "normalized_entropy": normalized_entropy(labels, p),
         "auc": auc(labels, p),
+        "auc_standard_error": auc_error(labels, p),
         "calibration": calibration(labels, p),
     }
     return Trained(name, batch, losses, figures)
