@@ -2,7 +2,7 @@
 
 from .cold import Seen, cold_shares, unseen_to_unknown
 from .generating import generate
-from .options import DEFAULT, FACTS, PRESETS, SMALL, STEADY, Options
+from .options import DEFAULT, FACTS, PRESETS, SMALL, SPARSE, STEADY, Options, preset
 from .sampling import downsampled, recalibrate
 from .truth import open_truth, verify_truth
 from .world import World
@@ -12,6 +12,7 @@ __all__ = [
     "FACTS",
     "PRESETS",
     "SMALL",
+    "SPARSE",
     "STEADY",
     "Options",
     "Seen",
@@ -20,6 +21,7 @@ __all__ = [
     "downsampled",
     "generate",
     "open_truth",
+    "preset",
     "recalibrate",
     "unseen_to_unknown",
     "verify_truth",

@@ -34,8 +34,9 @@ def generate(
     """A log of a new world in `folder`, and its truth in `folder`/truth. `progress` is called after each shard, with
     the impressions done and those of the whole (of both passes, where the log is leaky).
 
-    The same options give the same bytes, for any number of workers, on machines of the same kind and versions of
-    NumPy. Raises CtrError for a folder that holds a log or cannot be written; what is interrupted is no log.
+    Training ends, validation begins and the test begins at midnights, so the splits are stretches of days. The same
+    options give the same bytes for any number of workers, on one kind of CPU and with one version of NumPy. Raises
+    CtrError for a folder that holds a log or cannot be written. Where it is interrupted, the folder holds no log.
     """
     options = Options() if options is None else options
     if not isinstance(workers, int) or isinstance(workers, bool) or workers < 1:
@@ -46,8 +47,8 @@ def generate(
         raise CtrError(f"{folder} cannot be written ({error.strerror}): make room, or give another folder") from error
     except MemoryError as error:
         raise CtrError(
-            f"the tables of {options.members:,} members and {options.ads:,} ads do not fit into memory: make the fields "
-            "smaller"
+            f"the tables of {options.members:,} members and {options.ads:,} ads do not fit into memory: make these "
+            "fields smaller"
         ) from error
 
 
@@ -93,16 +94,12 @@ def _generate(folder: Path, options: Options, workers: int, progress: Progress |
 def _in_order(pool: ThreadPoolExecutor, workers: int, world: World) -> Iterator[Impressions]:
     """Every shard, drawn by the pool, no more than a few of them at a time."""
     running: deque[Future[Impressions]] = deque()
-    try:
-        for shard in range(world.shards):
-            running.append(pool.submit(world.draw, shard))
-            if len(running) >= workers + _AHEAD:
-                yield running.popleft().result()
-        while running:
+    for shard in range(world.shards):
+        running.append(pool.submit(world.draw, shard))
+        if len(running) >= workers + _AHEAD:
             yield running.popleft().result()
-    finally:
-        for future in running:
-            future.cancel()
+    while running:
+        yield running.popleft().result()
 
 
 def _kept(drawn: Impressions) -> Impressions:

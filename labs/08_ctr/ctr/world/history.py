@@ -4,12 +4,12 @@ A row may see the clicks that were known when its impression was made, and no ot
 the beginning of each bucket of time, with the impressions of earlier buckets whose labels were known by then: those
 that ended `label_delay` before. Rows of one bucket never see each other.
 
-`leaky=True` of `History.over` is the mistake that inflates offline quality: counts over the whole log, the row's own
-click among them.
+`Options.leaky` is the mistake that inflates offline quality: counts over the whole log, the row's own click among them.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
 from collections.abc import Iterable
 
@@ -77,5 +77,5 @@ def _events(drawn: Impressions, rows: slice) -> tuple[tuple[np.ndarray, ...], np
 def _runs(numbers: np.ndarray) -> Iterable[tuple[int, slice]]:
     """Each number of a sorted array, with its stretch."""
     edges = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in itertools.pairwise(edges):
         yield int(numbers[start]), slice(start, stop)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ..errors import CtrError
@@ -47,7 +47,7 @@ class Options:
     """A world and the log drawn from it. Raises CtrError for a number outside its bounds.
 
     Sizes of fields count the rows of the embedding table, row 0 (unknown) included: `members=2_000` are the ids 1 to
-    1,999. Times are in seconds.
+    1,999. Times are in seconds, and second 0 is a midnight.
     """
 
     rows: int = 1_500_000  # impressions; where negative_rate < 1 the log keeps fewer of them
@@ -122,14 +122,14 @@ class Options:
         return asdict(self)
 
 
-# Busy enough that a model can come near the best possible: [ctr.md 3b] 700 impressions per member.
+# Busy enough that a model can come near the best possible: members have 750 impressions each.
 DEFAULT = Options()
-# The same in a fifth of the rows, for tests of quality.
+# The same in a fifth of the rows, for tests of quality; and without the drift that no model can follow.
 SMALL = Options(rows=300_000, members=400, ads=60, campaigns=15, devices=6, countries=10, slots=20, factors=2)
-STEADY = Options(
-    rows=300_000, members=400, ads=60, campaigns=15, devices=6, countries=10, slots=20, factors=2, drift=0.0
-)
-# The tables of the model whose speed is measured (data/README.md): quality is bounded by how rarely an id is seen.
+STEADY = replace(SMALL, drift=0.0)
+# Members have 30 impressions each, so that their own click weighs in a CTR that contains it: for `leaky`.
+SPARSE = replace(SMALL, members=10_000, ads=1_000, campaigns=100)
+# Tables as large as those of the model whose speed is measured; most members are seen too rarely to learn from.
 FACTS = Options(
     rows=20_000_000,
     members=10_000_000,
@@ -141,4 +141,21 @@ FACTS = Options(
     shard_rows=262_144,
 )
 
-PRESETS: dict[str, Options] = {"default": DEFAULT, "small": SMALL, "steady": STEADY, "facts": FACTS}
+PRESETS: dict[str, Options] = {
+    "default": DEFAULT,
+    "small": SMALL,
+    "steady": STEADY,
+    "sparse": SPARSE,
+    "facts": FACTS,
+}
+
+
+def preset(name: str = "default", **changes: Any) -> Options:
+    """Options by name, some of them changed. Raises CtrError for a name that is none, and as `Options` does."""
+    if name not in PRESETS:
+        raise CtrError(f"there is no preset {name!r}: there are {', '.join(PRESETS)}")
+    names = [option.name for option in fields(Options)]
+    other = next((change for change in changes if change not in names), None)
+    if other is not None:
+        raise CtrError(f"a log has no option {other!r}: it has {', '.join(names)}")
+    return replace(PRESETS[name], **changes)
