@@ -270,7 +270,7 @@ def by_definition(drawn, options):
     return expected
 
 
-SHORT = replace(SMALL, rows=2_500, days=3, test_days=1, shard_rows=600)
+SHORT = replace(SMALL, rows=1_200, days=3, test_days=1, shard_rows=600)
 TIMES = [(1_800, 1_800), (1_800, 0), (3_600, 5_000), (options.DAY, 1), (60, 600)]
 
 
@@ -335,11 +335,11 @@ def test_negatives_are_left_out_of_training_alone(tmp_path, made):
 
 
 def test_history_counts_the_negatives_left_out():
-    options = replace(SMALL, rows=5_000, negative_rate=0.2, shard_rows=5_000)
+    options = replace(SMALL, rows=2_000, negative_rate=0.2, shard_rows=2_000)
     drawn = World(options).draw(0)
     history.History(options, (60, 12, 300)).pass_by(drawn)
     kept = generating._kept(drawn)
-    assert len(kept.labels) < 3_000
+    assert len(kept.labels) < 1_200
     np.testing.assert_allclose(kept.dense[:, :6], by_definition(drawn, options)[drawn.kept], rtol=1e-5, atol=1e-6)
 
 
