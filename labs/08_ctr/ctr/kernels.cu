@@ -149,9 +149,9 @@ template <typename X> __global__ void rowwise_adagrad(
     int key = lane < count ? keys[begin + lane] : -1;
     int before = begin > 0 ? keys[begin - 1] : -1;
     int after = begin + count < ids ? keys[begin + count] : -1;
-    long long place = lane < count ? order[begin + lane] : 0;
-    long long sample = place / fields;
-    long long offset = sample * width + (place - sample * fields) * dim;
+    int place = lane < count ? (int)order[begin + lane] : 0;  // below ids: 32 bits divide several times as fast
+    int sample = place / fields;
+    long long offset = (long long)sample * width + (place - sample * fields) * dim;
     int next = __shfl_down_sync(FULL, key, 1);
     unsigned ends = __ballot_sync(FULL, lane < count && (lane + 1 < count ? next : after) != key);
     bool begun = __shfl_sync(FULL, key, 0) != before;          // does the first run begin here?
