@@ -2,14 +2,14 @@
 //
 // The tables of all fields are one, (rows, dim) float32: `rows` (impressions, fields) int32 are places in it, offsets
 // added. X is the type of the network's input and of its gradient, float or Bf16. Blocks are whole warps; a row times
-// dim may pass 2^31 and is counted by a long long. dim is a multiple of 4, and of the update at most 32.
+// dim may pass 2^31 and is counted by a long long. dim is a multiple of 4; the update has dim / 4 LANES for a row, a
+// power of two from 2 to 32. Threads, impressions and ids are below 2^31, so that 32 bits, which divide faster, count them.
 
 #define FULL 0xffffffffu
 #define WARP 32
-#define SPAN 16     // sorted places that one warp adds up: few, so that a small batch has many warps
-#define AHEAD 8     // of them, how many are loaded before the first is added
-#define FINISHERS 8 // warps of a block that finish runs of rows
-#define SHORT 8     // spans of a run that one warp adds up alone
+#define SPAN 8      // sorted places that the lanes of one row add up: few, so that a small batch has many warps
+#define THREADS 256 // of a block of rowwise_adagrad_finish
+#define SHORT 32    // spans of a run that the lanes of one row add up alone
 
 __device__ __forceinline__ long long thread_number() { return (long long)blockIdx.x * blockDim.x + threadIdx.x; }
 
@@ -31,6 +31,12 @@ __device__ __forceinline__ void store4(Bf16* to, float4 value) {
 }
 __device__ __forceinline__ float load(const float* from) { return *from; }
 __device__ __forceinline__ float load(const Bf16* from) { return __uint_as_float((unsigned int)from->bits << 16); }
+__device__ __forceinline__ float4 load4(const float* from) { return *reinterpret_cast<const float4*>(from); }
+__device__ __forceinline__ float4 load4(const Bf16* from) {
+    ushort4 packed = *reinterpret_cast<const ushort4*>(from);
+    return make_float4(__uint_as_float((unsigned int)packed.x << 16), __uint_as_float((unsigned int)packed.y << 16),
+                       __uint_as_float((unsigned int)packed.z << 16), __uint_as_float((unsigned int)packed.w << 16));
+}
 
 // --- the gather ------------------------------------------------------------------------------------------------------
 
@@ -83,11 +89,11 @@ template <typename X> __global__ void batch(
     const int* __restrict__ rows, const float* __restrict__ dense, const float* __restrict__ labels,
     const float* __restrict__ table, const long long* __restrict__ first, X* __restrict__ x, float* __restrict__ y,
     int* __restrict__ keys, int n, int fields, int numbers, int width, int dim) {
-    int quads = width / 4, of_field = dim / 4;
-    long long place = thread_number();
-    if (place >= (long long)n * quads) return;
-    long long sample = place / quads;
-    int quad = (int)(place - sample * quads);
+    unsigned quads = width / 4, of_field = dim / 4;
+    unsigned place = blockIdx.x * blockDim.x + threadIdx.x;
+    unsigned sample = place / quads;
+    if (sample >= n) return;
+    int quad = place - sample * quads;
     long long at = first[0] + sample;
     int field = quad / of_field;
     float4 value;
@@ -95,7 +101,7 @@ template <typename X> __global__ void batch(
         int part = quad - field * of_field;
         int row = rows[at * fields + field];
         value = *reinterpret_cast<const float4*>(table + (long long)row * dim + 4 * part);
-        if (part == 0) keys[sample * fields + field] = row;
+        if (part == 0) keys[(long long)sample * fields + field] = row;
     } else {
         int number = 4 * (quad - fields * of_field);
         const float* from = dense + at * numbers;
@@ -105,147 +111,165 @@ template <typename X> __global__ void batch(
         value.w = number + 3 < numbers ? from[number + 3] : 0.0f;
         if (quad == fields * of_field) y[sample] = labels[at];
     }
-    store4(x + sample * width + 4 * quad, value);
+    store4(x + (long long)sample * width + 4 * quad, value);
 }
 
 // --- the update ------------------------------------------------------------------------------------------------------
 
-__device__ __forceinline__ float warp_sum(float value) {
-    #pragma unroll
-    for (int distance = WARP / 2; distance > 0; distance /= 2) value += __shfl_xor_sync(FULL, value, distance);
-    return value;
+__device__ __forceinline__ void add(float4& total, float4 value) {
+    total.x += value.x; total.y += value.y; total.z += value.z; total.w += value.w;
+}
+
+// The lanes of a row, as a mask of their warp. Rows of one warp go their own ways.
+template <int LANES> __device__ __forceinline__ unsigned own_lanes() {
+    if (LANES == WARP) return FULL;
+    return ((1u << (LANES % WARP)) - 1u) << (threadIdx.x % WARP / LANES * LANES);
 }
 
 // state[row] = sum + mean of g^2 ; table[row] = weight - rate * g / (sqrt(state[row]) + eps), g being a row's whole
-// gradient, with its number d in lane d; weight and sum are what table and state hold. All lanes take part.
-__device__ __forceinline__ void adagrad(float* table, float* state, long long row, float g, float weight, float sum,
-                                        int lane, int dim, float rate, float eps) {
-    sum += warp_sum(g * g) / (float)dim;
+// gradient, four numbers a lane; weight and sum are what table and state hold.
+template <int LANES> __device__ __forceinline__ void adagrad(
+    float* table, float* state, long long row, float4 g, float4 weight, float sum, float rate, float eps) {
+    int lane = threadIdx.x % LANES;
+    float squares = g.x * g.x + g.y * g.y + g.z * g.z + g.w * g.w;
+    #pragma unroll
+    for (int distance = LANES / 2; distance > 0; distance /= 2) {
+        squares += __shfl_xor_sync(own_lanes<LANES>(), squares, distance);
+    }
+    sum += squares / (float)(4 * LANES);
     if (lane == 0) state[row] = sum;
-    if (lane < dim) table[row * dim + lane] = weight - rate * g / (sqrtf(sum) + eps);
+    float step = rate / (sqrtf(sum) + eps);
+    store4(table + (row * LANES + lane) * 4,
+           make_float4(weight.x - step * g.x, weight.y - step * g.y, weight.z - step * g.z, weight.w - step * g.w));
 }
 
-// Row-wise Adagrad from sorted keys, part one: a warp adds up SPAN neighbours in sorted order, a lane a number, and
-// steps every row whose run lies wholly within its span. What reaches over an edge goes to `heads` or `tails`.
+// Row-wise Adagrad from sorted keys, part one: the LANES of a row add up SPAN neighbours in sorted order, and step every
+// row whose run lies wholly within their span. What reaches over an edge goes to `heads` or `tails`.
 //
 // keys (ids,) int32 sorted, order (ids,) the place each had before; gradient (n, width) of the network's input. heads
 // and tails (spans, dim): the sum of a run that began in an earlier span, and of one that goes on into the next. No
 // atomics: the sums, and so the table, are the same bits in every run.
 //
-// Everything that a group of places needs is asked for before the first of it is used: a row's weights and state as
-// well as the gradients, since one after the other each would cost the time of a trip to memory.
+// All that a span needs is asked for before the first of it is used: gradients, and the weights and state of rows to
+// step. One after the other, each would cost the time of a trip to memory.
 //
 // Source: segment reduction over sorted indices, as FBGEMM's EXACT optimizers do it; the formula is FBGEMM's
 // exact_row_wise_adagrad.
-template <typename X> __global__ void rowwise_adagrad(
+template <typename X, int LANES> __global__ void rowwise_adagrad(
     const int* __restrict__ keys, const long long* __restrict__ order, const X* __restrict__ gradient,
     float* table, float* state, float* __restrict__ heads, float* __restrict__ tails,
-    int ids, int fields, int width, int dim, float rate, float eps) {
-    long long span = thread_number() / WARP;
-    int lane = threadIdx.x % WARP;
-    long long begin = span * SPAN;
-    if (begin >= ids) return;  // a whole warp
-    int count = (int)min((long long)SPAN, ids - begin);
-    int key = lane < count ? keys[begin + lane] : -1;
-    int before = begin > 0 ? keys[begin - 1] : -1;
-    int after = begin + count < ids ? keys[begin + count] : -1;
-    int place = lane < count ? (int)order[begin + lane] : 0;  // below ids: 32 bits divide several times as fast
-    int sample = place / fields;
-    long long offset = (long long)sample * width + (place - sample * fields) * dim;
-    int next = __shfl_down_sync(FULL, key, 1);
-    unsigned ends = __ballot_sync(FULL, lane < count && (lane + 1 < count ? next : after) != key);
-    bool begun = __shfl_sync(FULL, key, 0) != before;          // does the first run begin here?
-    unsigned whole = begun ? ends : ends & (ends - 1);         // ends of runs that lie in this span alone
-    float total = 0.0f;
-    for (int from = 0; from < count; from += AHEAD) {
-        float loaded[AHEAD], weight[AHEAD], sum[AHEAD];
-        #pragma unroll
-        for (int j = 0; j < AHEAD; j++) {
-            long long at = __shfl_sync(FULL, offset, from + j);
-            long long row = __shfl_sync(FULL, key, from + j);
-            bool steps = whole >> (from + j) & 1u;
-            loaded[j] = from + j < count && lane < dim ? load(gradient + at + lane) : 0.0f;
-            weight[j] = steps && lane < dim ? table[row * dim + lane] : 0.0f;
-            sum[j] = steps ? state[row] : 0.0f;
+    int ids, int fields, int width, float rate, float eps) {
+    int span = (blockIdx.x * blockDim.x + threadIdx.x) / LANES, lane = threadIdx.x % LANES;
+    int begin = span * SPAN;
+    if (begin >= ids) return;  // all lanes of a row
+    int key[SPAN + 1];         // those of the span, and the next one
+    #pragma unroll
+    for (int j = 0; j <= SPAN; j++) key[j] = begin + j < ids ? keys[begin + j] : -1;
+    bool begins = begin == 0 || keys[begin - 1] != key[0];  // does the first run begin here?
+    float4 loaded[SPAN], weight[SPAN];
+    float sum[SPAN];
+    bool begun = begins;
+    #pragma unroll
+    for (int j = 0; j < SPAN; j++) {
+        bool there = begin + j < ids, ends = there && key[j] != key[j + 1];
+        loaded[j] = weight[j] = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        sum[j] = 0.0f;
+        if (there) {
+            unsigned place = (unsigned)order[begin + j], sample = place / fields;
+            loaded[j] = load4(gradient + (long long)sample * width + ((place - sample * fields) * LANES + lane) * 4);
         }
-        __syncwarp();  // every lane has read the state of a row before lane 0 writes it
-        #pragma unroll
-        for (int j = 0; j < AHEAD; j++) {
-            long long row = __shfl_sync(FULL, key, from + j);
-            total += loaded[j];
-            if (!(ends >> (from + j) & 1u)) continue;  // the run goes on
-            if (whole >> (from + j) & 1u) adagrad(table, state, row, total, weight[j], sum[j], lane, dim, rate, eps);
-            else if (lane < dim) heads[span * dim + lane] = total;
-            total = 0.0f;
+        if (ends && begun) {
+            weight[j] = load4(table + ((long long)key[j] * LANES + lane) * 4);
+            sum[j] = state[key[j]];
         }
+        begun = begun || ends;
     }
-    bool open = !(ends >> (count - 1) & 1u);
-    if (open && lane < dim) (begun || ends ? tails : heads)[span * dim + lane] = total;
+    __syncwarp(own_lanes<LANES>());  // every lane has read the state of a row before lane 0 writes it
+    float4 total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    begun = begins;
+    #pragma unroll
+    for (int j = 0; j < SPAN; j++) {
+        if (begin + j >= ids) break;
+        add(total, loaded[j]);
+        if (key[j] == key[j + 1]) continue;  // the run goes on
+        if (begun) adagrad<LANES>(table, state, key[j], total, weight[j], sum[j], rate, eps);
+        else store4(heads + ((long long)span * LANES + lane) * 4, total);
+        total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+        begun = true;
+    }
+    bool open = begin + SPAN < ids && key[SPAN - 1] == key[SPAN];
+    if (open) store4((begun ? tails : heads) + ((long long)span * LANES + lane) * 4, total);
 }
 
 // The spans after `span` that hold a piece of the run of `key`, of which span + 1 does: every lane looks at another
 // span, first farther and farther apart, then closer and closer. Keys are sorted, so the lanes that find it are the
 // first ones.
-__device__ __forceinline__ long long spans_of_run(const int* __restrict__ keys, long long span, int key, int ids,
-                                                  int lane) {
+template <int LANES> __device__ __forceinline__ int spans_of_run(const int* __restrict__ keys, int span, int key,
+                                                                 int ids) {
+    int lane = threadIdx.x % LANES;
     long long last = span + 1, stride = 1;
     for (bool farther = true;;) {
         long long place = (last + lane * stride) * SPAN;
-        int found = __popc(__ballot_sync(FULL, place < ids && keys[place] == key));
+        bool here = place < ids && keys[place] == key;
+        int found = __popc(__ballot_sync(own_lanes<LANES>(), here) & own_lanes<LANES>());
         last += (found - 1) * stride;
-        farther = farther && found == WARP;
-        if (farther) stride *= WARP;
-        else if (stride == 1) return last - span;
-        else stride /= WARP;
+        farther = farther && found == LANES;
+        if (farther) stride *= LANES;
+        else if (stride == 1) return (int)(last - span);
+        else stride /= LANES;
     }
 }
 
-// What a warp adds up of a run: the heads of every `step`-th span from `from` on, up to `spans`.
-__device__ __forceinline__ float sum_of_heads(const float* __restrict__ heads, long long span, long long from,
-                                              long long spans, int step, int lane, int dim) {
-    float total = 0.0f;
+// What the lanes of a row add up of a run: the heads of every `step`-th span from `from` on, up to `spans`.
+template <int LANES> __device__ __forceinline__ float4 sum_of_heads(const float* __restrict__ heads, int span, int from,
+                                                                    int spans, int step) {
+    float4 total = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     #pragma unroll 8
-    for (long long j = from; j <= spans; j += step) total += lane < dim ? heads[(span + j) * dim + lane] : 0.0f;
+    for (int j = from; j <= spans; j += step) {
+        add(total, load4(heads + ((long long)(span + j) * LANES + threadIdx.x % LANES) * 4));
+    }
     return total;
 }
 
-// Part two: a warp for each span; where a run begins there and goes on, it adds up the heads of the spans that follow,
-// and steps the row. A long run is added up by the whole block. The order of the additions is always the same.
-extern "C" __global__ void rowwise_adagrad_finish(
+// Part two: where a run begins in a span and goes on, the LANES of a row add up the heads of the spans that follow, and
+// step the row. A long run is added up by the whole block. The order of the additions is always the same.
+template <int LANES> __global__ void rowwise_adagrad_finish(
     const int* __restrict__ keys, const float* __restrict__ heads, const float* __restrict__ tails,
-    float* table, float* state, int ids, int dim, float rate, float eps) {
-    __shared__ float sums[FINISHERS][WARP];
-    __shared__ int lengths[FINISHERS];  // of the runs that begin in this block's spans, in spans
-    int lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-    long long first = (long long)blockIdx.x * FINISHERS, span = first + warp;
-    long long next = (span + 1) * SPAN;
-    long long spans = 0;
-    int key = -1;
+    float* table, float* state, int ids, float rate, float eps) {
+    const int rows = THREADS / LANES;  // that a block works on at a time
+    __shared__ float4 sums[THREADS];
+    __shared__ int lengths[rows];  // of the runs that begin in this block's spans, in spans
+    int lane = threadIdx.x % LANES, mine = threadIdx.x / LANES;
+    int first = blockIdx.x * rows, span = first + mine;
+    long long next = (long long)(span + 1) * SPAN;
+    int spans = 0, key = -1;
     if (next < ids) {
         key = keys[next - 1];
-        bool earlier = span > 0 && keys[span * SPAN - 1] == key;
-        if (keys[next] == key && !earlier) spans = spans_of_run(keys, span, key, ids, lane);
+        // A span that one run fills is the run's first if the run does not come from the span before.
+        bool earlier = span > 0 && keys[next - SPAN] == key && keys[next - SPAN - 1] == key;
+        if (keys[next] == key && !earlier) spans = spans_of_run<LANES>(keys, span, key, ids);
     }
-    float weight = 0.0f, sum = 0.0f, total = 0.0f;
+    float4 weight = make_float4(0.0f, 0.0f, 0.0f, 0.0f), total = weight;
+    float sum = 0.0f;
     if (spans > 0) {
-        weight = lane < dim ? table[(long long)key * dim + lane] : 0.0f;
+        weight = load4(table + ((long long)key * LANES + lane) * 4);
         sum = state[key];
-        total = lane < dim ? tails[span * dim + lane] : 0.0f;
+        total = load4(tails + ((long long)span * LANES + lane) * 4);
     }
     __syncwarp();
-    if (lane == 0) lengths[warp] = (int)spans;
+    if (lane == 0) lengths[mine] = spans;
     if (spans > 0 && spans <= SHORT) {
-        total += sum_of_heads(heads, span, 1, spans, 1, lane, dim);
-        adagrad(table, state, key, total, weight, sum, lane, dim, rate, eps);
+        add(total, sum_of_heads<LANES>(heads, span, 1, spans, 1));
+        adagrad<LANES>(table, state, key, total, weight, sum, rate, eps);
     }
     __syncthreads();
-    for (int w = 0; w < FINISHERS; w++) {
-        if (lengths[w] <= SHORT) continue;  // the whole block agrees
-        sums[warp][lane] = sum_of_heads(heads, first + w, 1 + warp, lengths[w], FINISHERS, lane, dim);
+    for (int run = 0; run < rows; run++) {
+        if (lengths[run] <= SHORT) continue;  // the whole block agrees
+        sums[threadIdx.x] = sum_of_heads<LANES>(heads, first + run, 1 + mine, lengths[run], rows);
         __syncthreads();
-        if (warp == w) {
-            for (int other = 0; other < FINISHERS; other++) total += sums[other][lane];
-            adagrad(table, state, key, total, weight, sum, lane, dim, rate, eps);
+        if (mine == run) {
+            for (int other = 0; other < rows; other++) add(total, sums[other * LANES + lane]);
+            adagrad<LANES>(table, state, key, total, weight, sum, rate, eps);
         }
         __syncthreads();
     }

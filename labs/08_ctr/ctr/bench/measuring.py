@@ -48,7 +48,7 @@ class Ladder:
         self.data = resident(train_part, self.network, device)
         self.test = resident(log.split("test"), self.network, device)
         truth = open_truth(log)[slice(*log.splits["test"])] if log.about.get("truth") else None
-        self.operations: Operations = operations(device)
+        self.operations: Operations = operations(device, DIM)
         self.result: dict[str, Any] = {
             "model": {
                 "fields": {field.name: field.rows for field in log.schema.fields},

@@ -38,9 +38,9 @@ class InOrder:
         return data.shuffled(generator)
 
 
-def operations(device: torch.device) -> Operations:
+def operations(device: torch.device, dim: int) -> Operations:
     """Our kernels where there is CUDA, and PyTorch's operations where there is none."""
-    return CudaOperations(device) if device.type == "cuda" else TorchOperations()
+    return CudaOperations(device, dim) if device.type == "cuda" else TorchOperations()
 
 
 def make(
@@ -57,7 +57,7 @@ def make(
         return KernelStep(
             network,
             data,
-            by or operations(device),
+            by or operations(device, network.table.dim),
             batch=switches.batch,
             shuffle=InOrder(seed),
             precision=switches.precision,

@@ -12,11 +12,14 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..errors import CtrError
 from .resident import Resident
 
 SOURCE = Path(__file__).parents[1] / "kernels.cu"
-THREADS = 256  # of a block
-WARP, SPAN = 32, 16  # as in kernels.cu
+THREADS = 256  # of a block, as kernels.cu has it for the last kernel
+SPAN = 8  # as in kernels.cu
+LANES = (2, 4, 8, 16, 32)  # of a row of 4 numbers each
+MOST = 2**31 - 1  # threads of a launch
 
 
 class Operations(Protocol):
@@ -63,69 +66,70 @@ class TorchOperations:
 
 
 class CudaOperations:
-    """By the kernels of kernels.cu, through CuPy, on PyTorch's current stream."""
+    """By the kernels of kernels.cu, through CuPy, on PyTorch's current stream.
 
-    def __init__(self, device: torch.device):
+    dim: the numbers of a row. Raises CtrError for a dim that the kernels do not have.
+    """
+
+    def __init__(self, device: torch.device, dim: int):
         import cupy
 
-        self.cupy = cupy
-        types = {torch.float32: "float", torch.bfloat16: "Bf16"}
-        names = [f"{kernel}<{name}>" for kernel in ("batch", "rowwise_adagrad") for name in types.values()]
-        with cupy.cuda.Device(device.index or 0):
-            module = cupy.RawModule(
-                code=SOURCE.read_text(encoding="utf-8"),
-                options=("--std=c++17",),
-                name_expressions=names,
+        self.lanes = dim // 4
+        if dim % 4 or self.lanes not in LANES:
+            raise CtrError(
+                f"our kernels take rows of {', '.join(str(4 * lanes) for lanes in LANES)} numbers, not of {dim}"
             )
-            self.kernels = {name: module.get_function(name) for name in (*names, "rowwise_adagrad_finish")}
-        self.types = types
+        self.cupy = cupy
+        self.types = {torch.float32: "float", torch.bfloat16: "Bf16"}
+        names = [f"rowwise_adagrad_finish<{self.lanes}>"]
+        for name in self.types.values():
+            names += [f"batch<{name}>", f"rowwise_adagrad<{name}, {self.lanes}>"]
+        with cupy.cuda.Device(device.index or 0):
+            source = SOURCE.read_text(encoding="utf-8")
+            module = cupy.RawModule(code=source, options=("--std=c++17",), name_expressions=names)
+            self.kernels = {name: module.get_function(name) for name in names}
         self.streams: dict[int, Any] = {}
-        self.edges: dict[tuple[int, int], tuple[Tensor, Tensor]] = {}
+        self.edges: dict[int, tuple[Tensor, Tensor]] = {}
 
     def batch(self, data: Resident, table: Tensor, first: Tensor, x: Tensor, y: Tensor, keys: Tensor) -> None:
         (n, fields), width = keys.shape, x.shape[1]
         pointers = (data.rows, data.dense, data.labels, table, first, x, y, keys)
-        self._launch(
-            f"batch<{self.types[x.dtype]}>",
-            n * (width // 4),
-            pointers,
-            n,
-            fields,
-            data.dense.shape[1],
-            width,
-            table.shape[1],
-        )
+        sizes = (n, fields, data.dense.shape[1], width, table.shape[1])
+        self._launch(f"batch<{self.types[x.dtype]}>", n * (width // 4), *pointers, *sizes)
 
     def update(
         self, keys: Tensor, order: Tensor, gradient: Tensor, table: Tensor, state: Tensor, rate: float, eps: float
     ) -> None:
-        ids, dim, width = keys.shape[0], table.shape[1], gradient.shape[1]
-        fields, spans = ids // gradient.shape[0], -(-ids // SPAN)
-        heads, tails = self._edges(spans, dim, table.device)
-        rates = (np.float32(rate), np.float32(eps))
+        ids, (n, width) = keys.shape[0], gradient.shape
+        spans = -(-ids // SPAN)
+        heads, tails = self._edges(spans, table)
         pointers = (keys, order, gradient, table, state, heads, tails)
-        kernel = f"rowwise_adagrad<{self.types[gradient.dtype]}>"
-        self._launch(kernel, spans * WARP, pointers, ids, fields, width, dim, *rates)
-        finish = (keys, heads, tails, table, state)
-        self._launch("rowwise_adagrad_finish", spans * WARP, finish, ids, dim, *rates)
+        kernel = f"rowwise_adagrad<{self.types[gradient.dtype]}, {self.lanes}>"
+        self._launch(kernel, spans * self.lanes, *pointers, ids, ids // n, width, rate, eps)
+        kernel = f"rowwise_adagrad_finish<{self.lanes}>"
+        self._launch(kernel, spans * self.lanes, keys, heads, tails, table, state, ids, rate, eps)
 
-    def _edges(self, spans: int, dim: int, device: torch.device) -> tuple[Tensor, Tensor]:
+    def _edges(self, spans: int, table: Tensor) -> tuple[Tensor, Tensor]:
         """Room for the sums that reach over the edges of spans; the same in every step."""
-        if (spans, dim) not in self.edges:
-            self.edges[spans, dim] = (
-                torch.empty(spans, dim, device=device),
-                torch.empty(spans, dim, device=device),
-            )
-        return self.edges[spans, dim]
+        if spans not in self.edges:
+            self.edges[spans] = (table.new_empty(spans, 4 * self.lanes), table.new_empty(spans, 4 * self.lanes))
+        return self.edges[spans]
 
-    def _launch(self, kernel: str, threads: int, tensors: tuple[Tensor, ...], *numbers: Any) -> None:
-        pointers = [np.uint64(tensor.data_ptr()) for tensor in tensors]
-        sizes = [np.int32(number) if isinstance(number, int) else number for number in numbers]
-        arguments = (*pointers, *sizes)
-        self.kernels[kernel]((-(-threads // THREADS),), (THREADS,), arguments, stream=self._stream())
+    def _launch(self, kernel: str, threads: int, *arguments: Tensor | int | float) -> None:
+        if threads > MOST:
+            raise CtrError(f"a batch that needs {threads:,} threads is too large for one launch: use a smaller batch")
+        packed = tuple(_packed(argument) for argument in arguments)
+        self.kernels[kernel]((-(-threads // THREADS),), (THREADS,), packed, stream=self._stream())
 
     def _stream(self) -> Any:
         address = torch.cuda.current_stream().cuda_stream
         if address not in self.streams:
             self.streams[address] = self.cupy.cuda.ExternalStream(address)
         return self.streams[address]
+
+
+def _packed(argument: Tensor | int | float) -> np.generic:
+    """As a kernel takes it: the address of a tensor, int or float."""
+    if isinstance(argument, Tensor):
+        return np.uint64(argument.data_ptr())
+    return np.int32(argument) if isinstance(argument, int) else np.float32(argument)
