@@ -12,6 +12,7 @@ import numpy as np
 
 from .errors import CtrError
 
+MOST_ROWS = 1 << 31  # that int32 ids reach
 UNKNOWN = 0  # the id of all values that the vocabulary does not hold
 
 
@@ -45,6 +46,9 @@ class Schema:
         small = next((field for field in self.fields if field.rows < 1), None)
         if small is not None:
             raise CtrError(f"field {small.name!r} has {small.rows} rows: it needs one at least, for unknown ids")
+        large = next((field for field in self.fields if field.rows > MOST_ROWS), None)
+        if large is not None:
+            raise CtrError(f"field {large.name!r} has {large.rows:,} rows, and ids are int32: hash it to fewer")
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -139,7 +139,7 @@ def open_log(folder: Path | str) -> ClickLog:
     try:
         read = json.loads(path.read_text(encoding="utf-8"))
         if read["format"] != FORMAT:
-            raise CtrError(f"{path} is of format {read['format']}, and this reads {FORMAT}: make the log again")
+            raise CtrError(f"this is of format {read['format']}, and this program reads {FORMAT}: make the log again")
         splits = {name: (int(first), int(last)) for name, (first, last) in read["splits"].items()}
         shards = [(int(shard["first"]), int(shard["rows"]), str(shard["sha256"])) for shard in read["shards"]]
         log = ClickLog(
@@ -150,8 +150,8 @@ def open_log(folder: Path | str) -> ClickLog:
             tuple({"first": first, "rows": rows, "sha256": digest} for first, rows, digest in shards),
             dict(read["about"]),
         )
-    except CtrError:
-        raise
+    except CtrError as error:
+        raise CtrError(error.message, file=str(path)) from None
     except (OSError, KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         what = f"has no {error}" if isinstance(error, KeyError) else f"cannot be read ({error})"
         raise CtrError(f"{path} {what}: make or copy the log again") from error
@@ -208,11 +208,14 @@ class LogWriter:
             self._close()
 
     def _close(self) -> None:
-        try:
-            for file in self._files:
+        fault = None
+        for file in self._files:
+            try:
                 file.close()
-        except OSError as error:
-            raise CtrError(f"{self.folder} cannot be written ({error.strerror}): make room, or give another") from error
+            except OSError as error:
+                fault = error
+        if fault is not None:
+            raise CtrError(f"{self.folder} cannot be written ({fault.strerror}): make room, or give another") from fault
 
     def append(
         self,
