@@ -253,7 +253,7 @@ def test_a_manifest_that_was_edited(tmp_path, change, words):
         logs.open_log(edited(made(tmp_path), change))
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"3", b"\xff", b"[" * 100_000], ids=range(6))
 def test_a_manifest_that_is_none(tmp_path, content):
     made(tmp_path)
     (tmp_path / logs.MANIFEST).write_bytes(content)

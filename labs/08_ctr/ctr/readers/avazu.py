@@ -5,9 +5,9 @@
 `id` names the row and is dropped. `hour` (YYMMDDHH) becomes the log's time in seconds, and the fields `hour_of_day` and
 `weekday`, Monday being 0: an hour of one day never comes again, so that as an id it would be unknown in every test.
 There are no dense features. Values are hexadecimal hashes or numbers, each with a row of its own where it came often
-enough in training rows.
+enough in training rows. Clicks and others were sampled at different rates, so their share is no click-through rate.
 
-Source: the header of the challenge's train file, as read by FuxiCTR (github.com/reczoo/FuxiCTR, datasets/avazu.py).
+Source: the challenge's description of its data (kaggle.com/c/avazu-ctr-prediction/data); FuxiCTR's datasets/avazu.py.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ FIELDS = (
     *(Column(name, INTEGER) for name in NUMBERS),
     *(Column(name, HEX) for name in HASHES),
 )
-MINIMUM = 2  # of BARS' Avazu_x4: values that came once are unknown
+MINIMUM = 2  # the row of a value that came once would be trained once
 
 _MONTHS, _SECONDS = "datetime64[M]", "datetime64[s]"
 
@@ -57,7 +57,7 @@ def read_avazu(
     not of this form or not sorted by the hour.
     """
     settings = Settings(train, minimum, most_rows, vocabulary, progress)
-    about = {"source": "avazu", "file": Path(path).name, "minimum": minimum}
+    about = {"source": "avazu", "file": Path(path).name}
     with TextFile(path, b",", "an Avazu file") as file:
         rows = _rows(file, limit, settings)
         return write_log(folder, rows, FIELDS, (), settings, hours=True, about=about)

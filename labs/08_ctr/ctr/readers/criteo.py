@@ -51,7 +51,7 @@ def read_criteo(
     """
     settings = Settings(train, minimum, most_rows, vocabulary, progress)
     columns = [Column(name, HEX) for name in VALUES]
-    about = {"source": "criteo", "file": Path(path).name, "minimum": minimum}
+    about = {"source": "criteo", "file": Path(path).name}
     with TextFile(path, b"\t", "a Criteo file with labels") as file:
         rows = _rows(file, limit, settings)
         return write_log(folder, rows, columns, DENSE, settings, hours=False, about=about)

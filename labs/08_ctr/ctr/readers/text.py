@@ -48,6 +48,7 @@ class TextFile:
         self.what = what
         self.line = 0  # the number of the last line given out
         self._rest = b""
+        self._empty = f"this file is empty, not {what}"
         if self.path.is_dir():
             raise self.error(f"this is a folder: name {what} in it")
         if self.path.exists() and not self.path.is_file():
@@ -85,7 +86,11 @@ class TextFile:
 
     def header(self) -> list[str]:
         """The cells of the first line. Raises CtrError for a file without one."""
-        self._rest = self._read()
+        while b"\n" not in self._rest and (read := self._read()):
+            self._refuse_long()
+            self._rest += read
+        if not self._rest:
+            raise self.error(self._empty)
         line, _, self._rest = self._rest.partition(b"\n")
         self.line = 1
         if not line.strip():
@@ -96,36 +101,34 @@ class TextFile:
     def blocks(self, columns: int, limit: int | None = None) -> Iterator[Cells]:
         """Cells of whole lines, `columns` on each, until the end or `limit` rows.
 
-        Raises CtrError for a line that has another number of cells, and for a file without lines.
+        Raises CtrError for a line that has another number of cells, and for a file without lines of cells.
         """
+        if limit is not None and limit < 1:
+            raise CtrError(f"a limit of {limit} rows leaves none: give 1 or more")
         lines = self.line
         for block in self._whole_lines():
+            if limit is not None:
+                block = _first_lines(block, limit - (self.line - lines))
             cells = _cells(self, self.line + 1, block, columns)
-            if limit is not None and self.line - lines + cells.rows > limit:
-                cells = cells.take(limit - (self.line - lines))
             self.line += cells.rows
             yield cells
             if self.line - lines == limit:
                 return
         if self.line == lines:
-            raise self.error("this file has a header and no rows" if lines else f"this file is empty, not {self.what}")
+            raise self.error("this file has a header and no rows" if lines else self._empty)
 
     def _whole_lines(self) -> Iterator[bytes]:
-        while True:
-            read = self._read()
-            whole, newline, self._rest = (self._rest + read).rpartition(b"\n") if read else (self._rest, b"", b"")
-            if len(self._rest) > LONGEST_LINE:
-                raise self.error(
-                    f"this line is longer than {LONGEST_LINE:,} bytes: this is not {self.what}", self._next(whole)
-                )
-            if whole or newline:
-                yield whole + b"\n"
-            if not read:
-                return
+        while read := self._read():
+            whole, newline, self._rest = (self._rest + read).rpartition(b"\n")
+            if newline:
+                yield whole + newline
+            self._refuse_long()
+        if self._rest:
+            yield self._rest.removesuffix(b"\n") + b"\n"
 
-    def _next(self, whole: bytes) -> int:
-        """The number of the line behind whole lines that were not given out yet."""
-        return self.line + 1 + (whole.count(b"\n") + 1 if whole else 0)
+    def _refuse_long(self) -> None:
+        if len(self._rest) > LONGEST_LINE:
+            raise self.error(f"this line is longer than {LONGEST_LINE:,} bytes: this is not {self.what}", self.line + 1)
 
     def _read(self) -> bytes:
         try:
@@ -157,10 +160,6 @@ class Cells:
     @property
     def rows(self) -> int:
         return len(self.begins)
-
-    def take(self, rows: int) -> Cells:
-        """The first of them."""
-        return Cells(self.file, self.first_line, self.content, self.begins[:rows], self.ends[:rows])
 
     def labels(self, column: int, name: str) -> np.ndarray:
         """(rows,) uint8. Raises CtrError for a cell other than 0 and 1."""
@@ -221,21 +220,32 @@ def _cells(file: TextFile, first_line: int, block: bytes, columns: int) -> Cells
     if b"\r\n" in block:
         block = block.replace(b"\r\n", b"\n")
     content = np.frombuffer(block + bytes(HEX_DIGITS), np.uint8)
-    ends = np.flatnonzero((content == ord(file.separator)) | (content == ord("\n")))
-    lines = np.flatnonzero(content[ends] == ord("\n"))
-    counts = np.diff(lines, prepend=-1)
-    if (counts != columns).any():
-        row = int((counts != columns).argmax())
-        line = block.split(b"\n", row + 1)[row]
-        what = f"this line has {counts[row]} columns" if line else "this line is empty"
-        separator = "tabs" if file.separator == b"\t" else "commas"
-        shown = f": {_quoted(line)}" if line else ""
-        raise file.error(
-            f"{what}, and {file.what} has {columns}, between {separator}{shown}; the file was cut short, or is another",
-            first_line + row,
-        )
+    newlines = content == ord("\n")
+    ends = np.flatnonzero((content == ord(file.separator)) | newlines)
+    rows = np.count_nonzero(newlines)
+    if len(ends) != rows * columns or not newlines[ends[columns - 1 :: columns]].all():
+        raise _miscounted(file, first_line, block, columns)
     begins = np.concatenate([[0], ends[:-1] + 1])
-    return Cells(file, first_line, content, begins.reshape(-1, columns), ends.reshape(-1, columns))
+    return Cells(file, first_line, content, begins.reshape(rows, columns), ends.reshape(rows, columns))
+
+
+def _miscounted(file: TextFile, first_line: int, block: bytes, columns: int) -> CtrError:
+    """Of the first line that has another number of cells."""
+    counts = [line.count(file.separator) + 1 for line in block.split(b"\n")[:-1]]
+    row = next(row for row, count in enumerate(counts) if count != columns)
+    line = block.split(b"\n", row + 1)[row]
+    what = f"this line has {counts[row]} columns" if line else "this line is empty"
+    separator = "tabs" if file.separator == b"\t" else "commas"
+    shown = f": {_quoted(line)}" if line else ""
+    return file.error(
+        f"{what}, and {file.what} has {columns}, between {separator}{shown}; the file was cut short, or is another",
+        first_line + row,
+    )
+
+
+def _first_lines(block: bytes, most: int) -> bytes:
+    lines = block.split(b"\n", most)
+    return block if len(lines) <= most else b"\n".join(lines[:most]) + b"\n"
 
 
 def _quoted(cell: bytes) -> str:
