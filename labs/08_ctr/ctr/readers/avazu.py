@@ -18,7 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from ..storage.log import ClickLog
-from .text import Cells, TextFile
+from .text import Block, Cells, TextFile
+from .threads import in_order
 from .vocabulary import HEX, INTEGER, MISSING, Column, Vocabularies
 from .writing import DEFAULT_TRAIN, Progress, Rows, Settings, write_log
 
@@ -71,21 +72,29 @@ def _rows(file: TextFile, limit: int | None, settings: Settings) -> Iterator[Row
         hint = "; the challenge's test file has no clicks" if missing == [LABEL] else ""
         raise file.error(f"the header {what}{hint}: the first line of an Avazu file is {','.join(HEADER[:4])},...", 1)
     place = {name: header.index(name) for name in HEADER}
-    before = np.iinfo(np.int64).min
-    for cells in file.blocks(len(HEADER), limit):
-        times = _times(cells, place[HOUR], before)
-        before = int(times[-1])
+
+    def rows(block: Block) -> tuple[Block, Cells, Rows]:
+        cells = file.cells(block, len(HEADER))
+        times = _times(cells, place[HOUR])
         numbers = cells.integers([place[name] for name in NUMBERS], list(NUMBERS))
         hashes = cells.hexadecimals([place[name] for name in HASHES], list(HASHES))
         hour, weekday = times // 3600 % 24, (times // 86400 + 3) % 7  # the epoch began on a Thursday
         keys = np.concatenate([hour[:, None], weekday[:, None], numbers, hashes], axis=1)
-        yield Rows(keys, np.empty((cells.rows, 0), np.float32), cells.labels(place[LABEL], LABEL), times)
-        settings.say("reading", file.taken, file.size)
+        labels = cells.labels(place[LABEL], LABEL)
+        return block, cells, Rows(keys, np.empty((cells.rows, 0), np.float32), labels, times)
+
+    before = None
+    for block, cells, some in in_order(rows, file.blocks(limit)):
+        back = np.diff(some.times, prepend=some.times[0] if before is None else before) < 0
+        why = "this is earlier than the line before; sort the lines by hour, so that no split looks ahead"
+        cells.refuse(back, place[HOUR], HOUR, why)
+        before = some.times[-1]
+        settings.say("reading", block.taken, file.size)
+        yield some
 
 
-def _times(cells: Cells, column: int, before: int) -> np.ndarray:
-    """(rows,) int64: seconds since 1970 of hours written YYMMDDHH. Raises CtrError for one that is none, or earlier
-    than the one before it."""
+def _times(cells: Cells, column: int) -> np.ndarray:
+    """(rows,) int64: seconds since 1970 of hours written YYMMDDHH. Raises CtrError for one that is none."""
     written = cells.integers([column], [HOUR])[:, 0]
     year, month, day, hour = 2000 + written // 10**6, written // 10**4 % 100, written // 100 % 100, written % 100
     none = (written == MISSING) | (written < 0) | (written >= 10**8)
@@ -95,11 +104,4 @@ def _times(cells: Cells, column: int, before: int) -> np.ndarray:
     dates = months.astype("datetime64[D]") + (days - 1)
     none |= dates.astype(_MONTHS) != months  # 30 February
     cells.refuse(none, column, HOUR, "an hour is YYMMDDHH, such as 14102100")
-    times = dates.astype(_SECONDS).astype(np.int64) + 3600 * hour
-    cells.refuse(
-        np.diff(times, prepend=before if before > times[0] else times[0]) < 0,
-        column,
-        HOUR,
-        "this is earlier than the line before; sort the lines by hour, so that no split looks ahead",
-    )
-    return times
+    return dates.astype(_SECONDS).astype(np.int64) + 3600 * hour

@@ -20,7 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from ..storage.log import ClickLog
-from .text import TextFile
+from .text import Block, TextFile
+from .threads import in_order
 from .vocabulary import HEX, MISSING, Column, Vocabularies
 from .writing import DEFAULT_TRAIN, Progress, Rows, Settings, write_log
 
@@ -65,11 +66,14 @@ def dense_of(counts: np.ndarray) -> np.ndarray:
 def _rows(file: TextFile, limit: int | None, settings: Settings) -> Iterator[Rows]:
     counts = list(range(1, 1 + len(COUNTS)))
     values = list(range(1 + len(COUNTS), COLUMNS))
-    first = 0
-    for cells in file.blocks(COLUMNS, limit):
+
+    def rows(block: Block) -> tuple[Block, Rows]:
+        cells = file.cells(block, COLUMNS)
         labels = cells.labels(0, "the label")
         dense = dense_of(cells.integers(counts, list(COUNTS)))
         keys = cells.hexadecimals(values, list(VALUES))
-        yield Rows(keys, dense, labels, first + np.arange(cells.rows))
-        first += cells.rows
-        settings.say("reading", file.taken, file.size)
+        return block, Rows(keys, dense, labels, block.first_line - 1 + np.arange(cells.rows))
+
+    for block, some in in_order(rows, file.blocks(limit)):
+        settings.say("reading", block.taken, file.size)
+        yield some

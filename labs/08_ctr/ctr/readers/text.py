@@ -98,24 +98,46 @@ class TextFile:
         text = line.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").rstrip("\r")
         return text.split(self.separator.decode())
 
-    def blocks(self, columns: int, limit: int | None = None) -> Iterator[Cells]:
-        """Cells of whole lines, `columns` on each, until the end or `limit` rows.
-
-        Raises CtrError for a line that has another number of cells, and for a file without lines of cells.
-        """
+    def blocks(self, limit: int | None = None) -> Iterator[Block]:
+        """Whole lines, until the end or `limit` of them. Raises CtrError for a file without any."""
         if limit is not None and limit < 1:
             raise CtrError(f"a limit of {limit} rows leaves none: give 1 or more")
-        lines = self.line
-        for block in self._whole_lines():
+        header = self.line
+        for content in self._whole_lines():
             if limit is not None:
-                block = _first_lines(block, limit - (self.line - lines))
-            cells = _cells(self, self.line + 1, block, columns)
-            self.line += cells.rows
-            yield cells
-            if self.line - lines == limit:
+                content = _first_lines(content, limit - (self.line - header))
+            block = Block(self.line + 1, content, self.taken)
+            self.line += content.count(b"\n")
+            yield block
+            if limit is not None and self.line - header == limit:
                 return
-        if self.line == lines:
-            raise self.error("this file has a header and no rows" if lines else self._empty)
+        if self.line == header:
+            raise self.error("this file has a header and no rows" if header else self._empty)
+
+    def cells(self, block: Block, columns: int) -> Cells:
+        """Those of a block. Raises CtrError for a line that has not as many as `columns`."""
+        content = block.content.replace(b"\r\n", b"\n") if b"\r\n" in block.content else block.content
+        characters = np.frombuffer(content + bytes(HEX_DIGITS), np.uint8)
+        newlines = characters == ord("\n")
+        ends = np.flatnonzero((characters == ord(self.separator)) | newlines)
+        rows = np.count_nonzero(newlines)
+        if len(ends) != rows * columns or not newlines[ends[columns - 1 :: columns]].all():
+            raise self._miscounted(block.first_line, content, columns)
+        begins = np.concatenate([[0], ends[:-1] + 1])
+        return Cells(self, block.first_line, characters, begins.reshape(rows, columns), ends.reshape(rows, columns))
+
+    def _miscounted(self, first_line: int, content: bytes, columns: int) -> CtrError:
+        """Of the first line that has another number of cells."""
+        lines = content.split(b"\n")[:-1]
+        counts = [line.count(self.separator) + 1 for line in lines]
+        row = next(row for row, count in enumerate(counts) if count != columns)
+        what = f"this line has {counts[row]} columns" if lines[row] else "this line is empty"
+        separator = "tabs" if self.separator == b"\t" else "commas"
+        shown = f": {_quoted(lines[row])}" if lines[row] else ""
+        return self.error(
+            f"{what}, and {self.what} has {columns}, between {separator}{shown}; the file was cut short, or is another",
+            first_line + row,
+        )
 
     def _whole_lines(self) -> Iterator[bytes]:
         while read := self._read():
@@ -142,6 +164,15 @@ class TextFile:
         if self.line == 0 and read[TAR_MAGIC_AT:].startswith(TAR_MAGIC):
             raise self.error(f"this is a tar archive: unpack it (tar -xf), and name {self.what} in it")
         return read
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Whole lines: the number of the first, their bytes, and how much of the file had been read by then."""
+
+    first_line: int
+    content: bytes
+    taken: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,34 +244,6 @@ class Cells:
             row, place = np.unravel_index(int(wrong.argmax()), wrong.shape)
             cell = self.content[self.begins[row, columns[place]] : self.ends[row, columns[place]]].tobytes()
             raise self.file.error(f"{names[place]} is {_quoted(cell)}: {why}", self.first_line + int(row))
-
-
-def _cells(file: TextFile, first_line: int, block: bytes, columns: int) -> Cells:
-    """Raises CtrError for a line that has another number of cells."""
-    if b"\r\n" in block:
-        block = block.replace(b"\r\n", b"\n")
-    content = np.frombuffer(block + bytes(HEX_DIGITS), np.uint8)
-    newlines = content == ord("\n")
-    ends = np.flatnonzero((content == ord(file.separator)) | newlines)
-    rows = np.count_nonzero(newlines)
-    if len(ends) != rows * columns or not newlines[ends[columns - 1 :: columns]].all():
-        raise _miscounted(file, first_line, block, columns)
-    begins = np.concatenate([[0], ends[:-1] + 1])
-    return Cells(file, first_line, content, begins.reshape(rows, columns), ends.reshape(rows, columns))
-
-
-def _miscounted(file: TextFile, first_line: int, block: bytes, columns: int) -> CtrError:
-    """Of the first line that has another number of cells."""
-    counts = [line.count(file.separator) + 1 for line in block.split(b"\n")[:-1]]
-    row = next(row for row, count in enumerate(counts) if count != columns)
-    line = block.split(b"\n", row + 1)[row]
-    what = f"this line has {counts[row]} columns" if line else "this line is empty"
-    separator = "tabs" if file.separator == b"\t" else "commas"
-    shown = f": {_quoted(line)}" if line else ""
-    return file.error(
-        f"{what}, and {file.what} has {columns}, between {separator}{shown}; the file was cut short, or is another",
-        first_line + row,
-    )
 
 
 def _first_lines(block: bytes, most: int) -> bytes:

@@ -27,6 +27,7 @@ from gpukit import files
 from ..errors import CtrError
 from ..schema import UNKNOWN, Field
 from ..storage.log import ClickLog
+from .threads import in_order
 
 FORMAT = 1
 VOCABULARY = "vocabulary.json"  # beside the log's manifest
@@ -114,9 +115,14 @@ class Vocabularies:
 
     def encode(self, keys: np.ndarray) -> np.ndarray:
         """(rows, fields) int32 ids of (rows, fields) int64 keys."""
-        by_column = np.ascontiguousarray(keys.T)
-        ids = [column.encode(these) for column, these in zip(self.columns, by_column, strict=True)]
-        return np.stack(ids, axis=1)
+        ids = np.empty(keys.shape, np.int32)
+
+        def encode(place: int) -> None:
+            ids[:, place] = self.columns[place].encode(np.ascontiguousarray(keys[:, place]))
+
+        for _ in in_order(encode, range(len(self.columns))):
+            pass
+        return ids
 
     def save(self, path: Path) -> None:
         """As JSON; values as they were spelled in the file, None for an empty cell."""
@@ -208,8 +214,8 @@ def fit(
         raise CtrError(f"a table of {most_rows} rows has none to hash to beside that of unknown values: give 3 or more")
     counts = [Counts() for _ in columns]
     for block in training:
-        for count, keys in zip(counts, np.ascontiguousarray(block.T), strict=True):
-            count.add(keys)
+        for _ in in_order(lambda pair: pair[0].add(pair[1]), zip(counts, block.T, strict=True)):
+            pass
     fitted: list[Vocabulary | Hashing] = []
     for column, count in zip(columns, counts, strict=True):
         values, came = count.result()
