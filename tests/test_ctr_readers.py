@@ -20,6 +20,7 @@ plugins.load("ctr")
 CtrError = importlib.import_module("gpukit_labs.ctr.errors").CtrError
 logs = importlib.import_module("gpukit_labs.ctr.storage.log")
 readers = importlib.import_module("gpukit_labs.ctr.readers")
+threads = importlib.import_module("gpukit_labs.ctr.readers.threads")
 text = importlib.import_module("gpukit_labs.ctr.readers.text")
 vocabulary = importlib.import_module("gpukit_labs.ctr.readers.vocabulary")
 writing = importlib.import_module("gpukit_labs.ctr.readers.writing")
@@ -123,7 +124,7 @@ def test_limit_reads_no_further(tmp_path, monkeypatch):
     for limit in (10, 40):
         log = readers.read_criteo(path, tmp_path / f"log{limit}", minimum=1, limit=limit)
         assert np.array_equal(log.all.ids, plainly(rows[:limit], 0.8, 1)[0])
-    with says(f"{path}:41: this line has 1 columns"):
+    with says(f"{path}:41: this line has 1 column,"):
         readers.read_criteo(path, tmp_path / "log", limit=41)
     with says("limit of 0"):
         readers.read_criteo(path, tmp_path / "log", limit=0)
@@ -167,7 +168,7 @@ def with_cell(column, cell):
         (lambda rows: rows[24].pop(), "this line has 39 columns, and a Criteo file with labels has 40, between tabs"),
         (lambda rows: rows[24].append(""), "this line has 41 columns"),
         (lambda rows: rows.insert(24, [""]), "this line is empty"),
-        (lambda rows: rows.insert(24, [","] * 1), "this line has 1 columns"),
+        (lambda rows: rows.insert(24, [","] * 1), "this line has 1 column,"),
     ],
 )
 @pytest.mark.parametrize("packed", [False, True])
@@ -216,6 +217,36 @@ def test_files_that_are_none(tmp_path):
     if sys.platform == "linux":
         with says("no file, but a pipe or a device"):
             readers.read_criteo("/dev/zero", tmp_path / "log")
+
+
+def test_the_first_fault_of_a_file_is_the_one_reported(tmp_path, monkeypatch):
+    """Also where a later one is found before it: blocks are taken apart in several threads."""
+    monkeypatch.setattr(text, "BLOCK", 400)
+    rows = drawn_rows(300)
+    rows[4][0] = rows[5][20] = rows[290][0] = "x"
+    path = criteo_file(tmp_path / "train.gz", rows)
+    packed = gzip.compress(path.read_bytes())
+    path.write_bytes(packed[: len(packed) // 4])
+    with says(f"{path}:5: the label is 'x'"):
+        readers.read_criteo(path, tmp_path / "log")
+
+
+def test_work_is_in_order_and_ends_with_what_went_wrong():
+    def items():
+        yield from range(100)
+        raise CtrError("the end")
+
+    began, made = [], []
+
+    def work(item):
+        began.append(item)
+        return 2 * item
+
+    with says("the end"):
+        for each in threads.in_order(work, items()):
+            made.append(each)
+            assert len(began) <= len(made) + 3 * threads.MOST  # no more than some are waiting
+    assert made == list(range(0, 200, 2))
 
 
 def test_folders_and_settings_that_are_none(tmp_path):

@@ -25,6 +25,7 @@ BLOCK = 1 << 20  # bytes read at a time
 LONGEST_LINE = 1 << 16  # bytes; the longest of Criteo's has about 400
 MOST_DIGITS = 18  # in an int64
 HEX_DIGITS = 8
+PADDING = 1 + max(MOST_DIGITS, HEX_DIGITS)
 TAR_MAGIC, TAR_MAGIC_AT = b"ustar", 257  # POSIX.1-1988, ustar interchange format
 NO_DIGIT = 0x80  # a bit that no digit has
 
@@ -117,7 +118,7 @@ class TextFile:
     def cells(self, block: Block, columns: int) -> Cells:
         """Those of a block. Raises CtrError for a line that has not as many as `columns`."""
         content = block.content.replace(b"\r\n", b"\n") if b"\r\n" in block.content else block.content
-        characters = np.frombuffer(content + bytes(HEX_DIGITS), np.uint8)
+        characters = np.frombuffer(content + bytes(PADDING), np.uint8)
         newlines = characters == ord("\n")
         ends = np.flatnonzero((characters == ord(self.separator)) | newlines)
         rows = np.count_nonzero(newlines)
@@ -131,7 +132,7 @@ class TextFile:
         lines = content.split(b"\n")[:-1]
         counts = [line.count(self.separator) + 1 for line in lines]
         row = next(row for row, count in enumerate(counts) if count != columns)
-        what = f"this line has {counts[row]} columns" if lines[row] else "this line is empty"
+        what = f"this line has {counts[row]} column{'s' * (counts[row] > 1)}" if lines[row] else "this line is empty"
         separator = "tabs" if self.separator == b"\t" else "commas"
         shown = f": {_quoted(lines[row])}" if lines[row] else ""
         return self.error(
@@ -179,7 +180,7 @@ class Block:
 class Cells:
     """The cells of whole lines: `content[begins[row, column]:ends[row, column]]`, bytes. Line numbers begin at 1.
 
-    `content` has HEX_DIGITS bytes more than the last cell needs, so that each cell can be read with what follows it.
+    `content` has PADDING bytes more than the last cell needs, so that each cell can be read with what follows it.
     """
 
     file: TextFile
@@ -211,7 +212,7 @@ class Cells:
         values = np.zeros(begins.shape, np.int64)
         for place in range(min(int(digits.max(initial=0)), MOST_DIGITS)):
             inside = place < digits
-            digit = self.content[np.minimum(begins + place, ends)] - np.uint8(ord("0"))  # a byte that wraps is no digit
+            digit = self.content[begins + place] - np.uint8(ord("0"))  # a byte that wraps is no digit
             wrong |= inside & (digit > 9)
             values = np.where(inside, values * 10 + digit, values)
         self._refuse(wrong, columns, names, f"a whole number of up to {MOST_DIGITS} digits belongs here, or nothing")
