@@ -87,7 +87,7 @@ def test_ids_outside_their_field_are_refused_with_field_value_and_row(tmp_path, 
 def test_ids_that_would_wrap_or_be_rounded_are_refused(tmp_path):
     ids, *rest = columns()
     with logs.LogWriter(tmp_path, SCHEMA) as writer:
-        with says("ids are whole numbers", "float64"):
+        with says("ids are float64, and must be integers"):
             writer.append(ids.astype(np.float64), *rest)
         with says("id 4294967296 of field 'member' at row 0"):  # 0 once it is an int32
             writer.append(ids.astype(np.int64) * 0 + 2**32, *rest)
@@ -97,7 +97,7 @@ def test_ids_that_would_wrap_or_be_rounded_are_refused(tmp_path):
 def test_numbers_that_are_not_finite_are_refused(tmp_path, value):
     ids, dense, *rest = columns()
     dense[7, 1] = value
-    with logs.LogWriter(tmp_path, SCHEMA) as writer, says(f"dense feature 'depth' is {value} at row 7"):
+    with logs.LogWriter(tmp_path, SCHEMA) as writer, says(f"must be finite, and row 7 of 'depth' is {value}"):
         writer.append(ids, dense, *rest)
 
 
@@ -105,9 +105,9 @@ def test_numbers_that_are_not_finite_as_float32_are_refused(tmp_path):
     ids, dense, *rest = columns()
     dense = dense.astype(np.float64)
     dense[3, 0] = 1e39
-    with logs.LogWriter(tmp_path, SCHEMA) as writer, says("'age' is 1e+39 at row 3"):
+    with logs.LogWriter(tmp_path, SCHEMA) as writer, says("row 3 of 'age' is inf"):
         writer.append(ids, dense, *rest)
-    with logs.LogWriter(tmp_path, SCHEMA) as writer, says("dense features are numbers"):
+    with logs.LogWriter(tmp_path, SCHEMA) as writer, says("dense.f32 of <U", "where numbers belong"):
         writer.append(ids, dense.astype(str), *rest)
 
 
@@ -125,7 +125,7 @@ def test_times_that_go_back_are_refused_within_a_shard_and_between_two(tmp_path)
     with logs.LogWriter(tmp_path, SCHEMA) as writer:
         with says("time 99 at row 2 comes after 101", "sort"):
             writer.append(ids, dense, labels, np.where(np.arange(20) == 2, 99, times))
-        with says("times are whole seconds"):
+        with says("times are float64, and must be integers"):
             writer.append(ids, dense, labels, times + 0.5)
         writer.append(ids, dense, labels, times)
         with says("time 100 at row 20 comes after 119"):
@@ -372,8 +372,8 @@ def test_a_parquet_file_of_another_program(tmp_path):
     [
         (with_value("ad", 5, 3), "id 3 of field 'ad' at row 5 is outside 0 to 2"),
         (with_value("member", 0, -1), "id -1 of field 'member' at row 0 is outside 0 to 5"),
-        (with_value("depth", 7, float("nan")), "dense feature 'depth' is nan at row 7"),
-        (with_value("age", 1, float("-inf")), "dense feature 'age' is -inf at row 1"),
+        (with_value("depth", 7, float("nan")), "dense features must be finite, and row 7 of 'depth' is nan"),
+        (with_value("age", 1, float("-inf")), "dense features must be finite, and row 1 of 'age' is -inf"),
         (with_value("label", 4, 2), "the label at row 4 is 2"),
         (with_value("time", 2, 0), "time 0 at row 2 comes after 9"),
         (with_value("time", 0, 6), "time 6 at row 0 comes after 7"),

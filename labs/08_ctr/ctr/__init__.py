@@ -11,13 +11,13 @@ Source: the modules name theirs.
 #
 # errors                     CtrError
 # schema                     which ids and numbers an impression has
+# guards                     what is wrong with ids, features, labels, losses and clocks, in a sentence
 # storage/                   click logs on disk: memory-mapped columns, Parquet
 # world/                     the log generator: its world, shards, history, and the truth it keeps apart
 # readers/                   click logs of others: Criteo, Avazu, MovieLens; ids from their vocabularies
 # metrics/                   how good predictions are, and how good they could be
 # model/                     embedding table, network, optimizers
 # baselines/                 what a model must beat, in order
-# guards                     what is wrong with ids, features, labels, losses and clocks, in a sentence
 # training/                  one loop: early stopping, checkpoints, logs
 # export                     the trained model for inference, and its parity test
 # kernels.py, kernels.cu     gather and row-wise update, in numba and in CUDA C++

@@ -29,8 +29,8 @@ import numpy as np
 from gpukit import files
 
 from ..errors import CtrError
+from ..guards import check_dense, check_ids, check_labels
 from ..schema import Schema
-from .checks import check_dense, check_ids, check_labels, check_times
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -238,7 +238,12 @@ class LogWriter:
             shape = (rows,) if width is None else (rows, width)
             if array.shape != shape:
                 raise CtrError(f"shard {number} has {name} of shape {array.shape}, where {shape} belongs")
-        _check(self.schema, *given, self.rows if first_row is None else first_row, self._last_time)
+            if array.dtype.kind not in "biuf":
+                raise CtrError(f"shard {number} has {name} of {array.dtype}, where numbers belong")
+        with np.errstate(over="ignore"):  # what float32 does not reach is found as an infinity
+            dense = np.ascontiguousarray(dense, np.float32)
+        _check(self.schema, ids, dense, labels, times, self.rows if first_row is None else first_row, self._last_time)
+        given = (ids, dense, labels, times)
         arrays = [np.ascontiguousarray(array, dtype) for array, (_, dtype, _) in zip(given, columns, strict=True)]
         self._last_time = int(arrays[3][-1])
         try:
@@ -301,7 +306,21 @@ def _check(
     check_ids(ids, schema, first_row)
     check_dense(dense, schema.dense, first_row)
     check_labels(labels, first_row)
-    check_times(times, first_row, before)
+    _check_times(times, first_row, before)
+
+
+def _check_times(times: np.ndarray, first_row: int, before: int | None) -> None:
+    """(rows,) integers, none less than the one before it; `before` is the last time before these."""
+    if times.dtype.kind not in "iu":
+        raise CtrError(f"times are {times.dtype}, and must be integers, of seconds: convert them to int64")
+    earlier = np.concatenate([times[:1] if before is None else [before], times[:-1]])
+    back = times < earlier
+    if back.any():
+        row = int(back.argmax())
+        raise CtrError(
+            f"time {times[row]} at row {first_row + row:,} comes after {earlier[row]}: sort the log by time, so that "
+            "no split looks ahead"
+        )
 
 
 def _columns(schema: Schema) -> tuple[tuple[str, np.dtype, int | None], ...]:
