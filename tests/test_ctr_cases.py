@@ -1,0 +1,57 @@
+"""Mistakes of click models and of clocks in cases/host: each is caught with its sentence, and its cure passes."""
+
+import importlib
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from gpukit import plugins
+
+torch = pytest.importorskip("torch")
+torch.set_num_threads(1)
+
+plugins.load("ctr")
+guards = importlib.import_module("gpukit_labs.ctr.guards")
+errors = importlib.import_module("gpukit_labs.ctr.errors")
+schemas = importlib.import_module("gpukit_labs.ctr.schema")
+
+HERE = Path(__file__).parent / "cases" / "host"
+
+
+def cases():
+    for path in sorted(HERE.glob("*.py")):
+        spec = importlib.util.spec_from_file_location(f"case_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        for name, case in module.CASES.items():
+            yield f"{path.stem}: {name}", case
+
+
+CASES = dict(cases())
+
+
+def ask(check, given):
+    if check == "check_ids":
+        given = {"ids": given["ids"], "schema": schemas.Schema((schemas.Field("ad", given["rows"]),))}
+    if check == "check_dense":
+        given = {**given, "names": ("I1", "I2")}
+    getattr(guards, check)(**given)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES.keys())
+def test_case(case):
+    given = case["give"]()
+    if not case["say"]:
+        ask(case["check"], given)
+        return
+    with pytest.raises(errors.CtrError) as error:
+        ask(case["check"], given)
+    for words in case["say"]:
+        assert words in str(error.value)
+
+
+def test_every_guard_has_a_mistake_and_a_cure():
+    for name in guards.__all__:
+        says = {bool(case["say"]) for case in CASES.values() if case["check"] == name}
+        assert says == {True, False}, name
