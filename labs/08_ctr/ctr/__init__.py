@@ -25,5 +25,10 @@ Source: the modules name theirs.
 # fast/                      the training step on a GPU, one switch after the other
 # sharding/                  several processes: data parallel network, row-wise sharded table
 # figures                    what training and metrics look like
+# experiment                 baselines and the model trained, judged, and written down
 # bench/                     `gpukit bench ctr`: the ladder of speed
+# showing                    what a run says in a terminal
 # command                    `gpukit ctr`
+# __main__                   the same as a script, for torchrun
+
+COMMANDS = {"ctr": "command:ctr"}

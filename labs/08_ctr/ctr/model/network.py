@@ -17,11 +17,13 @@ class Network(nn.Module):
     """Table, then a multilayer perceptron of `hidden` widths on its rows and the standardised numbers.
 
     mean, scale (numbers,) float32: subtracted from, then multiplied with the dense features; 0 and 1 until
-    `standardise`. They are part of the state, so that a saved model takes raw numbers.
+    `standardise`. shift, a number: added to the logits of inference, and not to those of training; 0 until
+    `recalibrate`. They are part of the state, so that a saved model takes raw numbers and tells true probabilities.
     """
 
     mean: Tensor
     scale: Tensor
+    shift: Tensor
 
     def __init__(
         self,
@@ -38,6 +40,7 @@ class Network(nn.Module):
         numbers = len(schema.dense)
         self.register_buffer("mean", torch.zeros(numbers))
         self.register_buffer("scale", torch.ones(numbers))
+        self.register_buffer("shift", torch.zeros(()))
         widths = [len(schema.fields) * dim + numbers, *hidden]
         layers: list[nn.Module] = []
         for before, after in pairwise(widths):
@@ -49,7 +52,8 @@ class Network(nn.Module):
     def forward(self, ids: Tensor, dense: Tensor) -> Tensor:
         """ids (n, fields) integers, dense (n, numbers) float32 to logits (n,): no second axis, no sigmoid."""
         numbers = (dense - self.mean) * self.scale
-        return self.mlp(torch.cat((self.table(ids), numbers), 1)).squeeze(1)
+        logits = self.mlp(torch.cat((self.table(ids), numbers), 1)).squeeze(1)
+        return logits if self.training else logits + self.shift
 
     def standardise(self, mean: np.ndarray, deviation: np.ndarray) -> None:
         """(numbers,) each, of the training rows; a number that never changes is left at its size."""
@@ -60,6 +64,10 @@ class Network(nn.Module):
         """Lets the untrained network predict about the click rate `rate` (between 0 and 1, both excluded)."""
         last = self.mlp[-1]
         nn.init.constant_(last.bias, float(np.log(rate / (1 - rate))))
+
+    def recalibrate(self, negative_rate: float) -> None:
+        """Where training has this share of the rows without a click: p / (p + (1 - p) / rate), which adds to a logit."""
+        self.shift.fill_(float(np.log(negative_rate)))
 
     def dense_parameters(self) -> list[nn.Parameter]:
         """All but the table's weight."""

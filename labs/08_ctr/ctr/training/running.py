@@ -20,7 +20,7 @@ from .logs import Logs
 from .loop import Look, Position, Say, fit
 from .settings import Settings
 from .step import step_of
-from .survey import survey
+from .survey import Survey, survey
 
 
 @dataclass(frozen=True)
@@ -65,10 +65,7 @@ def train(
     except OSError as error:
         raise CtrError(f"{folder} cannot be made ({error.strerror}): give another folder with --out") from error
     with determinism(settings.deterministic):
-        torch.manual_seed(settings.seed)
-        network = Network(log.schema, settings.dim, settings.hidden, settings.dropout)
-        network.standardise(found.mean, found.deviation)
-        network.start_at(found.rate)
+        network = new_network(log, settings, found)
         step = step_of(network, settings, device)
         position = Position() if before is None else checkpoint.restore(before, step)
         with Logs(folder, position.steps) as logs:
@@ -84,6 +81,21 @@ def train(
                 stop=stop,
             )
     return Result(network.eval(), position.looks, position.steps, position.seconds)
+
+
+def new_network(log: ClickLog, settings: Settings, found: Survey) -> Network:
+    """Drawn from the seed, and told what the survey of the training rows found and how many negatives they lack."""
+    torch.manual_seed(settings.seed)
+    network = Network(log.schema, settings.dim, settings.hidden, settings.dropout)
+    network.standardise(found.mean, found.deviation)
+    network.start_at(found.rate)
+    network.recalibrate(negative_rate(log))
+    return network
+
+
+def negative_rate(log: ClickLog) -> float:
+    """The share of the rows without a click that the training rows of a log have."""
+    return float(log.about.get("options", {}).get("negative_rate", 1))
 
 
 def best_network(path: Path) -> tuple[Network, Settings]:

@@ -1,0 +1,44 @@
+"""The looks of a run as a figure: what training and validation lost, epoch by epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from gpukit.plots import style
+
+from .loop import Look
+
+NAME = "looks.png"
+
+
+def draw(looks: Sequence[Look], path: Path, bayes: float | None = None) -> None:
+    """`bayes`: the logloss of the true probabilities on the validation rows, where they are known."""
+    epochs = [look["epoch"] for look in looks]
+    best = min(looks, key=lambda look: look["validation_logloss"])
+    sheet, (axis,) = style.figure(_title(looks, best), height=4.2, caption=_caption(looks, bayes))
+    for name, colour, mark in (("train", style.AMBER, "s"), ("validation", style.BLUE, "o")):
+        values = [look[f"{name}_logloss"] for look in looks]
+        axis.plot(epochs, values, color=colour, marker=mark, linewidth=2, label=name)
+    if bayes is not None:
+        axis.axhline(bayes, color=style.INK, linestyle="--", linewidth=1.5, label="true probabilities, on validation")
+    for before, after in zip(looks, looks[1:], strict=False):
+        if after["dense_rate"] < before["dense_rate"]:
+            axis.axvline(after["epoch"], color=style.GREY, linestyle=":", linewidth=1.5)
+    axis.set_xlabel("epoch", fontsize=style.TEXT)
+    axis.set_ylabel("logloss", fontsize=style.TEXT)
+    axis.legend(fontsize=style.TEXT, frameon=False)
+    style.save(sheet, path)
+
+
+def _title(looks: Sequence[Look], best: Look) -> str:
+    last = looks[-1]
+    if last is best:
+        return f"After {last['epoch']:g} epochs validation still improves"
+    return f"Validation is best after {best['epoch']:g} epochs; later ones learn the training rows alone"
+
+
+def _caption(looks: Sequence[Look], bayes: float | None) -> str:
+    dropped = any(after["dense_rate"] < before["dense_rate"] for before, after in zip(looks, looks[1:], strict=False))
+    said = "The loss of training is its mean over the epoch, with ids hidden at random."
+    return said + (" Dotted: from here on smaller learning rates." if dropped else "")
