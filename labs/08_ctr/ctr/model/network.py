@@ -66,7 +66,7 @@ class Network(nn.Module):
         nn.init.constant_(last.bias, float(np.log(rate / (1 - rate))))
 
     def recalibrate(self, negative_rate: float) -> None:
-        """Where training has this share of the rows without a click: p / (p + (1 - p) / rate), which adds to a logit."""
+        """Where training has this share of the rows without a click: p / (p + (1 - p) / rate), a sum of logits."""
         self.shift.fill_(float(np.log(negative_rate)))
 
     def dense_parameters(self) -> list[nn.Parameter]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from gpukit.plots import style
@@ -22,7 +23,7 @@ def draw(looks: Sequence[Look], path: Path, bayes: float | None = None) -> None:
         axis.plot(epochs, values, color=colour, marker=mark, linewidth=2, label=name)
     if bayes is not None:
         axis.axhline(bayes, color=style.INK, linestyle="--", linewidth=1.5, label="true probabilities, on validation")
-    for before, after in zip(looks, looks[1:], strict=False):
+    for before, after in pairwise(looks):
         if after["dense_rate"] < before["dense_rate"]:
             axis.axvline(after["epoch"], color=style.GREY, linestyle=":", linewidth=1.5)
     axis.set_xlabel("epoch", fontsize=style.TEXT)
@@ -39,6 +40,6 @@ def _title(looks: Sequence[Look], best: Look) -> str:
 
 
 def _caption(looks: Sequence[Look], bayes: float | None) -> str:
-    dropped = any(after["dense_rate"] < before["dense_rate"] for before, after in zip(looks, looks[1:], strict=False))
+    dropped = any(after["dense_rate"] < before["dense_rate"] for before, after in pairwise(looks))
     said = "The loss of training is its mean over the epoch, with ids hidden at random."
     return said + (" Dotted: from here on smaller learning rates." if dropped else "")

@@ -126,6 +126,8 @@ def look(step: Step, batches: Batches, validation: Part, settings: Settings, pos
     else:
         position.waited += 1
         step.divide_rates(settings.drop)
+        if position.weights is not None:
+            step.set_weights(position.weights)  # from there smaller steps go on
 
 
 def probabilities(step: Step, part: Part, size: int) -> np.ndarray:

@@ -40,7 +40,7 @@ def survey(part: Part) -> Survey:
         clicks += int(np.count_nonzero(rows.labels))
     if clicks in (0, count):
         raise CtrError(
-            f"all {count:,} rows from row {part.first:,} on are {'clicked' if clicks else 'not clicked'}: there is nothing "
-            "to tell apart; make a longer log, or another split"
+            f"all {count:,} rows from row {part.first:,} on are {'clicked' if clicks else 'not clicked'}: there is "
+            "nothing to tell apart; make a longer log, or another split"
         )
     return Survey(mean, np.sqrt(squares / count), clicks / count)
