@@ -51,5 +51,7 @@ class RowwiseAdagrad(torch.optim.Optimizer):
 
 
 def dense_adam(params: Iterable[Tensor], lr: float, weight_decay: float, device: torch.device) -> torch.optim.AdamW:
-    """AdamW as one kernel for all parameters where the device has one (CUDA), so that a step is few launches."""
-    return torch.optim.AdamW(params, lr=lr, weight_decay=weight_decay, fused=device.type == "cuda")
+    """AdamW as one kernel for all parameters where PyTorch has one, so that a step is few launches and reads nothing
+    back."""
+    fused = device.type in ("cpu", "cuda")
+    return torch.optim.AdamW(params, lr=lr, weight_decay=weight_decay, fused=fused)

@@ -70,7 +70,9 @@ def read(path: Path) -> dict[str, Any]:
             raise CtrError(f"{path} is of format {read['format']}, and this reads {FORMAT}: start a new run")
         return read
     except (RuntimeError, KeyError, TypeError, EOFError, pickle.UnpicklingError) as error:
-        raise CtrError(f"{path} is no checkpoint of a training run ({error}): start a new run") from error
+        raise CtrError(
+            f"{path} is no checkpoint of a training run ({type(error).__name__}): start a new run in another folder"
+        ) from error
 
 
 def refuse_changes(path: Path, read: dict[str, Any], settings: Settings, log: ClickLog) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 
+from matplotlib.ticker import MaxNLocator
+
 from gpukit.plots import style
 
 from .loop import Look
@@ -26,6 +28,7 @@ def draw(looks: Sequence[Look], path: Path, bayes: float | None = None) -> None:
     for before, after in pairwise(looks):
         if after["dense_rate"] < before["dense_rate"]:
             axis.axvline(after["epoch"], color=style.GREY, linestyle=":", linewidth=1.5)
+    axis.xaxis.set_major_locator(MaxNLocator(integer=True))
     axis.set_xlabel("epoch", fontsize=style.TEXT)
     axis.set_ylabel("logloss", fontsize=style.TEXT)
     axis.legend(fontsize=style.TEXT, frameon=False)
@@ -35,8 +38,8 @@ def draw(looks: Sequence[Look], path: Path, bayes: float | None = None) -> None:
 def _title(looks: Sequence[Look], best: Look) -> str:
     last = looks[-1]
     if last is best:
-        return f"After {last['epoch']:g} epochs validation still improves"
-    return f"Validation is best after {best['epoch']:g} epochs; later ones learn the training rows alone"
+        return f"After epoch {last['epoch']:g} validation still improves"
+    return f"Validation is best after epoch {best['epoch']:g}; what comes later is learned of the training rows alone"
 
 
 def _caption(looks: Sequence[Look], bayes: float | None) -> str:
