@@ -1,102 +1,135 @@
-"""Checkpoints that any number of processes can go on from.
+"""A run of several processes on disk, with which any number of processes can go on.
 
-    FOLDER/table/     the table and its optimizer's state, by torch.distributed.checkpoint: each process writes its rows
-    FOLDER/dense.pt   schema, dense network, its optimizer, and how far training was
+    FOLDER/sharded/table/     the table, its state and its best weights: each process writes its rows
+    FOLDER/sharded/rest.pt    settings, log, the dense network, its optimizer, and how far training was
 
-A checkpoint is written beside the old one and takes its place when it is whole.
+A checkpoint is written beside the one before, and takes its place when it is whole.
 
-Source: torch.distributed.checkpoint reshards DTensors on reading (PyTorch's documentation).
+Source: torch.distributed.checkpoint, which reads DTensors for another number of processes than wrote them (PyTorch's
+documentation).
 """
 
 from __future__ import annotations
 
 import shutil
 import warnings
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-import torch.distributed as dist
 import torch.distributed.checkpoint as dcp
+from torch import Tensor
 
 from ..errors import CtrError
-from .trainer import ShardedTrainer
+from ..storage.log import ClickLog
+from ..training import checkpoint
+from ..training.loop import Position
+from ..training.settings import Settings
+from .step import ShardedStep
 
-TABLE = "table"
-DENSE = "dense.pt"
+FORMAT = 1
+NAME, TABLE, REST = "sharded", "table", "rest.pt"
+BEST = "table.weight"  # of the best look's weights, what is sharded
 
 
-def save(folder: Path, trainer: ShardedTrainer, epochs: int) -> None:
-    """Writes a checkpoint after so many `epochs`: a collective. Raises CtrError where it cannot be written."""
-    new = folder.with_name(folder.name + ".new")
-    first = trainer.processes.rank == 0
+def save(folder: Path, step: ShardedStep, position: Position, settings: Settings, log: ClickLog) -> None:
+    """A collective. Raises CtrError where it cannot be written; the checkpoint that was there stays."""
+    place = folder / NAME
+    new, old = (place.with_name(f"{NAME}.{which}") for which in ("new", "old"))
+    lost = torch.tensor([position.lost, position.rows], dtype=torch.float64, device=step.device)
+    lost = step.total(lost).tolist()
     try:
-        if first:
+        if step.rank == 0:
             shutil.rmtree(new, ignore_errors=True)
             new.mkdir(parents=True)
-        dist.barrier()
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on what DTensors are made of inside PyTorch
-            dcp.save(_table(trainer), checkpoint_id=new / TABLE)
-        if first:
-            torch.save(_dense(trainer, epochs), new / DENSE)
-            old = folder.with_name(folder.name + ".old")
+        step.processes.wait()
+        with _quiet():
+            dcp.save(_table(step, position.weights), checkpoint_id=new / TABLE)
+        if step.rank == 0:
+            torch.save(_rest(step, position, lost, settings, log), new / REST)
             shutil.rmtree(old, ignore_errors=True)
-            if folder.exists():
-                folder.rename(old)
-            new.rename(folder)
+            if place.exists():
+                place.rename(old)
+            new.rename(place)
             shutil.rmtree(old, ignore_errors=True)
-        dist.barrier()
+        step.processes.wait()
     except (OSError, dcp.api.CheckpointException) as error:
-        raise CtrError(f"the checkpoint {folder} cannot be written ({_why(error)}): make room, or name another") from error
+        raise CtrError(f"{place} cannot be written ({_why(error)}): make room, or give another folder") from error
 
 
-def load(folder: Path, trainer: ShardedTrainer) -> int:
-    """Puts a checkpoint into a trainer, of however many processes: a collective. Returns its epochs.
+def exists(folder: Path) -> bool:
+    return (folder / NAME / REST).exists()
 
-    Raises CtrError for a checkpoint that is missing, cut short, or of another model.
+
+def load(folder: Path, step: ShardedStep, settings: Settings, log: ClickLog) -> Position:
+    """Puts a checkpoint into a step, of however many processes: a collective.
+
+    Raises CtrError for one that is missing, not whole, or of another log or other settings.
     """
+    place = folder / NAME
+    if not exists(folder):
+        raise CtrError(f"there is no {place / REST}: there is no run to go on with")
     try:
-        read = torch.load(folder / DENSE, map_location="cpu", weights_only=True)
-        if read["schema"] != trainer.schema.to_dict() or read["dim"] != trainer.table.dim:
-            raise CtrError(
-                f"{folder} was trained with other fields, rows or width than this network has: resume with the log and "
-                "the settings that it began with, or train from the start"
-            )
-        table = _table(trainer)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # on what DTensors are made of inside PyTorch
-            dcp.load(table, checkpoint_id=folder / TABLE)
-        trainer.mlp.load_state_dict(read["mlp"])
-        trainer.network.mean.copy_(read["mean"])
-        trainer.network.scale.copy_(read["scale"])
-        trainer.dense_optimizer.load_state_dict(read["optimizer"])
-        return int(read["epochs"])
+        read = torch.load(place / REST, map_location="cpu", weights_only=True)
+        if read["format"] != FORMAT:
+            raise CtrError(f"{place} is of format {read['format']}, and this reads {FORMAT}: start a new run")
+        checkpoint.refuse_changes(place, read, settings, log)
+        best: dict[str, Tensor] | None = read["position"]["weights"]
+        if best is not None:
+            best[BEST] = torch.empty_like(step.table.weight, device="cpu")
+        with _quiet():
+            dcp.load(_table(step, best), checkpoint_id=place / TABLE)
+        step.mlp.load_state_dict(read["mlp"])
+        step.optimizers["dense"].load_state_dict(read["dense"])
+        for group in step.optimizers["table"].param_groups:
+            group["lr"] = read["table_rate"]
+        position = Position(**read["position"])
+        if step.rank != 0:  # what was lost since the last look is known as a sum over processes
+            position.lost, position.rows = 0.0, 0
+        return position
     except CtrError:
         raise
-    except Exception as error:  # torch.load and dcp.load raise whatever a broken file makes of them
-        raise CtrError(f"the checkpoint {folder} cannot be read ({_why(error)}): train from the start") from error
+    except Exception as error:  # whatever torch.load and dcp.load make of a broken file
+        raise CtrError(
+            f"{place} is no whole checkpoint ({_why(error)}): it was cut short or changed; copy it again, or start a "
+            "new run in another folder"
+        ) from error
 
 
-def _table(trainer: ShardedTrainer) -> dict[str, Any]:
-    """The table and its state as DTensors over the tensors themselves, so that reading fills them."""
-    table = trainer.table
-    state = trainer.table_optimizer.state[table.weight]
+def _table(step: ShardedStep, best: dict[str, Tensor] | None) -> dict[str, Any]:
+    """DTensors over the tensors themselves, so that reading fills them."""
+    table = step.table
+    state = step.optimizers["table"].state[table.weight]
     if not state:
         state["sum"] = table.weight.new_zeros(len(table.weight))
-    return {"weight": table.sharded(table.weight.detach()), "sum": table.sharded(state["sum"])}
+    found = {"weight": table.sharded(table.weight.detach()), "sum": table.sharded(state["sum"])}
+    if best is not None:
+        found["best"] = table.sharded(best[BEST])
+    return found
 
 
-def _dense(trainer: ShardedTrainer, epochs: int) -> dict[str, Any]:
+def _rest(
+    step: ShardedStep, position: Position, lost: list[float], settings: Settings, log: ClickLog
+) -> dict[str, Any]:
+    best = position.weights
+    at = asdict(position) | {"lost": lost[0], "rows": int(lost[1])}
+    at["weights"] = None if best is None else {name: tensor for name, tensor in best.items() if name != BEST}
     return {
-        "schema": trainer.schema.to_dict(),
-        "dim": trainer.table.dim,
-        "epochs": epochs,
-        "mlp": trainer.mlp.state_dict(),
-        "mean": trainer.network.mean,
-        "scale": trainer.network.scale,
-        "optimizer": trainer.dense_optimizer.state_dict(),
+        "format": FORMAT,
+        "settings": settings.to_dict(),
+        "schema": log.schema.to_dict(),
+        "log": checkpoint.fingerprint(log),
+        "position": at,
+        "mlp": step.mlp.state_dict(),
+        "dense": step.optimizers["dense"].state_dict(),
+        "table_rate": step.rates()["table"],
     }
+
+
+def _quiet() -> warnings.catch_warnings:
+    """Without what PyTorch warns its own developers of, on the way to a file."""
+    return warnings.catch_warnings(action="ignore")
 
 
 def _why(error: BaseException) -> str:

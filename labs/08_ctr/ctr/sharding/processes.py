@@ -9,16 +9,21 @@ variables, in PyTorch's documentation.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+import sys
+import traceback
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import NoReturn
 
 import torch
 import torch.distributed as dist
 from torch import Tensor
 from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.tensor import DTensor, Partial, Placement, Replicate, Shard
+
+from gpukit.errors import GpukitError
 
 from ..errors import CtrError
 
@@ -37,11 +42,11 @@ class Processes:
     device: torch.device
     mesh: DeviceMesh
 
-    def stretch(self, rows: int, rank: int | None = None) -> slice:
-        """The rows of `rows` that are this process's, or another's: as DTensor's Shard(0) and torch.chunk split, so
-        the last processes may have fewer, or none."""
+    def stretch(self, rows: int) -> slice:
+        """The rows of `rows` that are this process's, as DTensor's Shard(0) and torch.chunk split: the last processes
+        may have fewer, or none."""
         size = -(-rows // self.count)
-        first = min((self.rank if rank is None else rank) * size, rows)
+        first = min(self.rank * size, rows)
         return slice(first, min(first + size, rows))
 
     def whole(self, own: Tensor, rows: int) -> Tensor:
@@ -55,6 +60,14 @@ class Processes:
     def whole_sum(self, partial: Tensor) -> Tensor:
         """The sum over processes, in each of them. An all-reduce."""
         return self._redistribute(partial, len(partial), Partial(), Replicate())
+
+    def most(self, number: int) -> int:
+        """The largest of the processes' numbers, in each of them. Waits for all."""
+        return int(self.whole(torch.tensor([number], device=self.device), self.count).max())
+
+    def wait(self) -> None:
+        """For all."""
+        self.most(0)
 
     def sharded(self, own: Tensor, rows: int) -> DTensor:
         """The tensor of `rows` rows of which each process holds its stretch."""
@@ -109,6 +122,30 @@ def joined(device: str, timeout_s: float = TIMEOUT_S) -> Iterator[Processes]:
             "above or below; start again from the last checkpoint"
         ) from error
     dist.destroy_process_group()
+
+
+def run_and_leave(command: Callable[[], None]) -> NoReturn:
+    """Runs a command of one of several processes, and ends this process: with status 1 and the sentence after a
+    GpukitError, with the traceback after another exception.
+
+    It leaves without Python's own farewell. On the way through that, a thread of gloo that lets go of its last
+    exchange sometimes ends the process with "terminate called without an active exception" (seen with PyTorch 2.11 and
+    2.13), and NCCL waits for processes that are gone.
+    """
+    status = 0
+    try:
+        command()
+    except SystemExit as error:
+        status = error.code if isinstance(error.code, int) else int(error.code is not None)
+    except GpukitError as error:
+        status = 1
+        print(f"Error: {error}", file=sys.stderr)
+    except BaseException:
+        status = 1
+        traceback.print_exc()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
 
 
 def _environment() -> tuple[int, int, int]:

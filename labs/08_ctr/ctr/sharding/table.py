@@ -75,8 +75,7 @@ class Route:
 class ShardedTable(nn.Module):
     """Stands in for `model.table.Table` in a network.
 
-    weight (own rows, dim) float32: this process's stretch. offsets (fields,) int64. `batch_rows`: the rows of the whole
-    batch of which `forward` gets this process's stretch; whoever calls sets it, since they need not divide evenly.
+    weight (own rows, dim) float32: this process's stretch. offsets (fields,) int64.
     `exchange`: the dtype in which embeddings and gradients travel; float32 adds nothing to rounding, since all but one
     of the summands are zero, and bfloat16 halves the bytes.
     `capacity`: how many lookups of a batch can be this process's. None counts them, which waits for the GPU once a
@@ -106,8 +105,8 @@ class ShardedTable(nn.Module):
         self.dim = own.shape[1]
         self.exchange = exchange
         self.capacity = capacity
-        self.batch_rows = 0
         self.weight = nn.Parameter(own)
+        torch.sparse.check_sparse_tensor_invariants.disable()  # they are off in any case; unsaid, PyTorch 2.11 warns
         self.register_buffer("offsets", offsets.to(own.device), persistent=False)
         self.register_buffer("most_lookups", torch.zeros((), dtype=torch.int64, device=own.device), persistent=False)
 
@@ -129,18 +128,13 @@ class ShardedTable(nn.Module):
         return self.spread.rows
 
     def forward(self, ids: Tensor) -> Tensor:
-        """(own rows of the batch, fields) integers to (own rows of the batch, fields * dim) float32.
+        """(n, fields) integers to (n, fields * dim) float32, of this process's samples.
 
-        All processes call it together, also one whose stretch of the batch is empty.
+        A collective: all processes call it together, with the same n.
         """
-        stretch = self.processes.stretch(self.batch_rows)
-        if len(ids) != stretch.stop - stretch.start:
-            raise CtrError(
-                f"process {self.processes.rank} got {len(ids):,} rows of a batch of {self.batch_rows:,}, of which "
-                f"{stretch.stop - stretch.start:,} are its own: set batch_rows, and take `Processes.stretch` of it"
-            )
-        route = self.route(self.processes.whole(ids, self.batch_rows))
-        return _Lookup.apply(self.weight, route, self.batch_rows, self.processes, self.exchange)
+        rows = len(ids) * self.processes.count
+        route = self.route(self.processes.whole(ids, rows))
+        return _Lookup.apply(self.weight, route, rows, self.processes, self.exchange)
 
     @torch.no_grad()
     def route(self, ids: Tensor) -> Route:
@@ -195,27 +189,27 @@ class _Lookup(torch.autograd.Function):
 
     @staticmethod
     def forward(  # type: ignore[override]
-        ctx: Any, weight: Tensor, route: Route, batch_rows: int, processes: Processes, exchange: torch.dtype
+        ctx: Any, weight: Tensor, route: Route, rows: int, processes: Processes, exchange: torch.dtype
     ) -> Tensor:
         ctx.route, ctx.processes, ctx.exchange = route, processes, exchange
-        ctx.batch_rows, ctx.shape = batch_rows, weight.shape
+        ctx.rows, ctx.shape = rows, weight.shape
         dim = weight.shape[1]
         partial = weight.new_zeros((route.total + 1, dim), dtype=exchange)  # one more, for what belongs to none
         partial.index_copy_(0, route.lookups, weight.detach().index_select(0, route.own_rows).to(exchange))
-        width = route.total // batch_rows * dim
-        return processes.own_sum(partial[:-1].view(batch_rows, width)).to(weight.dtype)
+        width = route.total // rows * dim
+        return processes.own_sum(partial[:-1].view(rows, width)).to(weight.dtype)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None, None]:  # type: ignore[override]
         route: Route = ctx.route
-        whole = ctx.processes.whole(gradient.to(ctx.exchange), ctx.batch_rows).view(route.total, -1)
+        whole = ctx.processes.whole(gradient.to(ctx.exchange), ctx.rows).view(route.total, -1)
         if route.padded:
             values = whole.index_select(0, route.lookups.clamp(max=route.total - 1)).float()
             values.masked_fill_((route.lookups == route.total)[:, None], 0)
         else:
             values = whole.index_select(0, route.lookups).float()
-        # The loss of each process is `count` times its share, since DistributedDataParallel takes the mean over
-        # processes; nothing does so for these.
+        # Each process has the mean loss of its own samples. Of the dense gradients DistributedDataParallel takes the mean
+        # over processes; of these the sum came together.
         values /= ctx.processes.count
         sparse = torch.sparse_coo_tensor(route.own_rows[None], values, ctx.shape, check_invariants=False)
         return sparse, None, None, None, None
