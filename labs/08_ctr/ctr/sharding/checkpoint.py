@@ -30,7 +30,7 @@ from .step import ShardedStep
 
 FORMAT = 1
 NAME, TABLE, REST = "sharded", "table", "rest.pt"
-BEST = "table.weight"  # of the best look's weights, what is sharded
+BEST = "table.sharded.weight"  # of the best look's weights, what is sharded
 
 
 def save(folder: Path, step: ShardedStep, position: Position, settings: Settings, log: ClickLog) -> None:
@@ -75,12 +75,22 @@ def load(folder: Path, step: ShardedStep, settings: Settings, log: ClickLog) -> 
         if read["format"] != FORMAT:
             raise CtrError(f"{place} is of format {read['format']}, and this reads {FORMAT}: start a new run")
         checkpoint.refuse_changes(place, read, settings, log)
+        if read["replicate"] != step.table.replicate:
+            raise CtrError(
+                f"{place} was trained with fields of up to {read['replicate']:,} rows in every process, and not "
+                f"{step.table.replicate:,}: give --replicate {read['replicate']}"
+            )
         best: dict[str, Tensor] | None = read["position"]["weights"]
         if best is not None:
-            best[BEST] = torch.empty_like(step.table.weight, device="cpu")
+            best[BEST] = torch.empty_like(step.table.sharded.weight, device="cpu")
         with _quiet():
             dcp.load(_table(step, best), checkpoint_id=place / TABLE)
         step.mlp.load_state_dict(read["mlp"])
+        replicated = step.table.replicated_weight
+        if replicated is not None:
+            with torch.no_grad():
+                replicated.copy_(read["replicated"]["weight"])
+            _sums(step, replicated).copy_(read["replicated"]["sum"])
         step.optimizers["dense"].load_state_dict(read["dense"])
         for group in step.optimizers["table"].param_groups:
             group["lr"] = read["table_rate"]
@@ -99,14 +109,19 @@ def load(folder: Path, step: ShardedStep, settings: Settings, log: ClickLog) -> 
 
 def _table(step: ShardedStep, best: dict[str, Tensor] | None) -> dict[str, Any]:
     """DTensors over the tensors themselves, so that reading fills them."""
-    table = step.table
-    state = step.optimizers["table"].state[table.weight]
-    if not state:
-        state["sum"] = table.weight.new_zeros(len(table.weight))
-    found = {"weight": table.sharded(table.weight.detach()), "sum": table.sharded(state["sum"])}
+    table = step.table.sharded
+    found = {"weight": table.dtensor(table.weight.detach()), "sum": table.dtensor(_sums(step, table.weight))}
     if best is not None:
-        found["best"] = table.sharded(best[BEST])
+        found["best"] = table.dtensor(best[BEST])
     return found
+
+
+def _sums(step: ShardedStep, weight: Tensor) -> Tensor:
+    """The state of row-wise Adagrad, also before the first step."""
+    state = step.optimizers["table"].state[weight]
+    if not state:
+        state["sum"] = weight.new_zeros(len(weight))
+    return state["sum"]
 
 
 def _rest(
@@ -115,8 +130,13 @@ def _rest(
     best = position.weights
     at = asdict(position) | {"lost": lost[0], "rows": int(lost[1])}
     at["weights"] = None if best is None else {name: tensor for name, tensor in best.items() if name != BEST}
+    replicated = step.table.replicated_weight
     return {
         "format": FORMAT,
+        "replicate": step.table.replicate,
+        "replicated": None
+        if replicated is None
+        else {"weight": replicated.detach(), "sum": _sums(step, replicated)},
         "settings": settings.to_dict(),
         "schema": log.schema.to_dict(),
         "log": checkpoint.fingerprint(log),

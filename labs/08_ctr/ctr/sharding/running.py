@@ -30,6 +30,7 @@ def train(
     processes: Processes,
     *,
     exchange: str = "float32",
+    replicate: int = 0,
     resume: bool = False,
     say: Say = lambda what, done, total: None,
 ) -> tuple[Result, ShardedStep]:
@@ -51,7 +52,7 @@ def train(
         network = Network(log.schema, settings.dim, settings.hidden, settings.dropout)
         network.standardise(found.mean, found.deviation)
         network.start_at(found.rate)
-        step = ShardedStep(network, settings, processes, EXCHANGES[exchange])
+        step = ShardedStep(network, settings, processes, EXCHANGES[exchange], replicate)
         torch.manual_seed(settings.seed + processes.rank)  # so that dropout differs
         position = checkpoint.load(folder, step, settings, log) if resume else Position()
         first = processes.rank == 0

@@ -1,7 +1,7 @@
 """The training step of one of several processes, for the loop of `training`.
 
 The dense network is DistributedDataParallel's: each process has all of it, and its gradients are means over processes.
-The table is a `ShardedTable`, whose gradients stay where its rows are.
+The table is a `SplitTable`: the gradients of sharded rows stay where the rows are.
 """
 
 from __future__ import annotations
@@ -16,20 +16,27 @@ from ..training.batches import Batch
 from ..training.settings import Settings
 from ..training.step import Step
 from .processes import Processes
-from .table import ShardedTable
+from .split import SplitTable
 from .update import UnsortedRowwiseAdagrad
 
 
 class ShardedStep(Step):
     """As `Step`, of which each process calls everything together with the others.
 
-    `network` is drawn from the same seed in every process, and gives its parts: its table becomes a `ShardedTable`, and
-    its dense network is moved to the process's device and wrapped. `exchange`: as of `ShardedTable`.
+    `network` is drawn from the same seed in every process, and gives its parts: its table becomes a `SplitTable`, and
+    its dense network is moved to the process's device and wrapped. `exchange`, `replicate`: as of `SplitTable`.
     """
 
-    def __init__(self, network: Network, settings: Settings, processes: Processes, exchange: torch.dtype):
+    def __init__(
+        self,
+        network: Network,
+        settings: Settings,
+        processes: Processes,
+        exchange: torch.dtype = torch.float32,
+        replicate: int = 0,
+    ):
         self.processes = processes
-        self.table = ShardedTable.of(network.table, processes, exchange)
+        self.table = SplitTable.of(network, processes, exchange, replicate)
         network.table = self.table
         network.to(processes.device)
         self.mlp: nn.Module = network.mlp  # without the wrapper
@@ -37,7 +44,7 @@ class ShardedStep(Step):
         # Sorting fixes the order of sums, and nothing else is gained by it.
         adagrad = RowwiseAdagrad if settings.deterministic else UnsortedRowwiseAdagrad
         optimizers = {
-            "table": adagrad([self.table.weight], settings.table_rate),
+            "table": adagrad(self.table.parameters(), settings.table_rate),
             "dense": dense_adam(self.mlp.parameters(), settings.dense_rate, settings.weight_decay, processes.device),
         }
         super().__init__(network, optimizers, processes.device, processes.rank, processes.count)
@@ -60,5 +67,5 @@ class ShardedStep(Step):
         whole = Network(self.network.schema, dim, hidden, dropout)
         state = {f"mlp.{name}": value for name, value in self.mlp.state_dict().items()}
         state |= {"mean": self.network.mean, "scale": self.network.scale}
-        whole.load_state_dict({**state, "table.weight": torch.from_numpy(self.table.whole_weight())})
+        whole.load_state_dict({**state, "table.weight": self.table.whole_weight()})
         return whole.eval()

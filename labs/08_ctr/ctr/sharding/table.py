@@ -20,13 +20,11 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from ..errors import CtrError
-from ..model.table import Table
 from .processes import Processes
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -73,7 +71,7 @@ class Route:
 
 
 class ShardedTable(nn.Module):
-    """Stands in for `model.table.Table` in a network.
+    """The rows of some fields, or of all: stands in for `model.table.Table` in a network.
 
     weight (own rows, dim) float32: this process's stretch. offsets (fields,) int64.
     `exchange`: the dtype in which embeddings and gradients travel; float32 adds nothing to rounding, since all but one
@@ -111,16 +109,15 @@ class ShardedTable(nn.Module):
         self.register_buffer("most_lookups", torch.zeros((), dtype=torch.int64, device=own.device), persistent=False)
 
     @classmethod
-    def of(cls, table: Table, processes: Processes, exchange: torch.dtype = torch.float32) -> ShardedTable:
-        """This process's stretch of a table that every process has drawn from the same seed.
-
-        The whole table is in the memory of each process until then.
-        """
-        rows = len(table.weight)
+    def of(
+        cls, whole: Tensor, offsets: Tensor, processes: Processes, exchange: torch.dtype = torch.float32
+    ) -> ShardedTable:
+        """This process's stretch of a whole table (rows, dim) that every process has drawn from the same seed."""
+        rows = len(whole)
         stretch = processes.stretch(rows)
         which = Spread.of(rows).rows_at(torch.arange(stretch.start, stretch.stop))
-        own = table.weight.detach()[which.to(table.weight.device)].to(processes.device)
-        return cls(own, table.offsets, rows, processes, exchange)
+        own = whole[which.to(whole.device)].to(processes.device)
+        return cls(own, offsets, rows, processes, exchange)
 
     @property
     def rows(self) -> int:
@@ -167,16 +164,12 @@ class ShardedTable(nn.Module):
                 f"{self.capacity:,}: give it more, or let it count them"
             )
 
-    def whole_weight(self) -> np.ndarray:
-        """(rows, dim) float32 in the order of rows, in every process: a collective, and the whole table in memory."""
-        return self.in_order(self.weight.detach())
+    def whole_weight(self) -> Tensor:
+        """(rows, dim) float32 on the host, in the order of rows, in every process: a collective."""
+        whole = self.processes.whole(self.weight.detach(), self.rows).cpu()
+        return whole[self.spread.places(torch.arange(self.rows))]
 
-    def in_order(self, own: Tensor) -> np.ndarray:
-        """(own rows, ...) of a table's rows, or of numbers that belong to them, as (rows, ...) in the order of rows."""
-        whole = self.processes.whole(own, self.rows)
-        return whole[self.spread.places(torch.arange(self.rows, device=whole.device))].cpu().numpy()
-
-    def sharded(self, own: Tensor) -> DTensor:
+    def dtensor(self, own: Tensor) -> DTensor:
         """(own rows, ...) as a DTensor of the whole: in the order of places, and the same for any number of processes."""
         return self.processes.sharded(own, self.rows)
 
