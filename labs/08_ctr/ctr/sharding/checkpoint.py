@@ -134,9 +134,7 @@ def _rest(
     return {
         "format": FORMAT,
         "replicate": step.table.replicate,
-        "replicated": None
-        if replicated is None
-        else {"weight": replicated.detach(), "sum": _sums(step, replicated)},
+        "replicated": None if replicated is None else {"weight": replicated.detach(), "sum": _sums(step, replicated)},
         "settings": settings.to_dict(),
         "schema": log.schema.to_dict(),
         "log": checkpoint.fingerprint(log),

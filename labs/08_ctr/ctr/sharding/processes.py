@@ -159,7 +159,9 @@ def _environment() -> tuple[int, int, int]:
     try:
         return int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"]), int(os.environ["LOCAL_RANK"])
     except ValueError as error:
-        raise CtrError(f"RANK, WORLD_SIZE and LOCAL_RANK must be whole numbers ({error}): start with torchrun") from error
+        raise CtrError(
+            f"RANK, WORLD_SIZE and LOCAL_RANK must be whole numbers ({error}): start with torchrun"
+        ) from error
 
 
 def _check_gpus(local_rank: int) -> None:

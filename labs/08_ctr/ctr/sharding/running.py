@@ -18,6 +18,7 @@ from ..training.settings import Settings
 from ..training.survey import survey
 from . import checkpoint
 from .processes import Processes
+from .split import SplitTable
 from .step import ShardedStep
 
 EXCHANGES = {"float32": torch.float32, "bfloat16": torch.bfloat16}
@@ -52,7 +53,8 @@ def train(
         network = Network(log.schema, settings.dim, settings.hidden, settings.dropout)
         network.standardise(found.mean, found.deviation)
         network.start_at(found.rate)
-        step = ShardedStep(network, settings, processes, EXCHANGES[exchange], replicate)
+        table = SplitTable.of(network, processes, EXCHANGES[exchange], replicate)
+        step = ShardedStep(network, table, settings, processes)
         torch.manual_seed(settings.seed + processes.rank)  # so that dropout differs
         position = checkpoint.load(folder, step, settings, log) if resume else Position()
         first = processes.rank == 0

@@ -92,7 +92,9 @@ class SplitTable(nn.Module):
     def whole_weight(self) -> Tensor:
         """(rows, dim) float32 on the host, in the order of the schema, in every process: a collective."""
         rows = torch.tensor([field.rows for field in self.schema.fields])
-        parts = dict(zip(self.large.tolist(), self.sharded.whole_weight().split(rows[self.large.cpu()].tolist()), strict=True))
+        parts = dict(
+            zip(self.large.tolist(), self.sharded.whole_weight().split(rows[self.large.cpu()].tolist()), strict=True)
+        )
         weight = self.replicated_weight
         if weight is not None:
             small = weight.detach().cpu().split(rows[self.small.cpu()].tolist())
@@ -108,7 +110,9 @@ def split(schema: Schema, replicate: int) -> tuple[list[int], list[int]]:
     large = [place for place, field in enumerate(schema.fields) if field.rows > replicate]
     if not large:
         most = max(field.rows for field in schema.fields)
-        raise CtrError(f"no field has more than {most:,} rows, so with --replicate {replicate} none is sharded: give less")
+        raise CtrError(
+            f"no field has more than {most:,} rows, so with --replicate {replicate} none is sharded: give less"
+        )
     return large, [place for place in range(len(schema.fields)) if place not in large]
 
 

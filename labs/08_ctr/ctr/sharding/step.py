@@ -23,20 +23,13 @@ from .update import UnsortedRowwiseAdagrad
 class ShardedStep(Step):
     """As `Step`, of which each process calls everything together with the others.
 
-    `network` is drawn from the same seed in every process, and gives its parts: its table becomes a `SplitTable`, and
-    its dense network is moved to the process's device and wrapped. `exchange`, `replicate`: as of `SplitTable`.
+    `network` is drawn from the same seed in every process, and gives its parts: `table` takes the place of its own,
+    and its dense network is moved to the process's device and wrapped.
     """
 
-    def __init__(
-        self,
-        network: Network,
-        settings: Settings,
-        processes: Processes,
-        exchange: torch.dtype = torch.float32,
-        replicate: int = 0,
-    ):
+    def __init__(self, network: Network, table: SplitTable, settings: Settings, processes: Processes):
         self.processes = processes
-        self.table = SplitTable.of(network, processes, exchange, replicate)
+        self.table = table
         network.table = self.table
         network.to(processes.device)
         self.mlp: nn.Module = network.mlp  # without the wrapper
