@@ -31,6 +31,21 @@ class Missed:
 
 
 @dataclass(frozen=True)
+class Exceeded:
+    """A counter of host code beside a bound that is no reference's. `way` and `line` as in `Missed`."""
+
+    counter: str
+    got: float
+    allowed: float
+    way: str = "at most"
+    line: int = 0
+
+    def __str__(self) -> str:
+        where = f", most of it in line {self.line}" if self.line else ""
+        return f"{self.counter} is {number(self.got)}: {self.way} {number(self.allowed)} allowed{where}"
+
+
+@dataclass(frozen=True)
 class Finding:
     """Why a test fails. Parts that do not apply are empty.
 
@@ -46,7 +61,7 @@ class Finding:
     expected: str = ""
     where: str = ""
     hazards: tuple[dict[str, Any], ...] = ()
-    missed: tuple[Missed, ...] = ()
+    missed: tuple[Missed | Exceeded, ...] = ()
     advice: str = ""
     line: int = 0
     file: str = ""

@@ -13,6 +13,7 @@ import numpy as np
 import gpukit
 from gpukit.devices import fill_with_poison
 from gpukit.errors import GpukitError, KernelDeadlock
+from gpukit.labs import host_costs
 from gpukit.labs.answers import Answer
 from gpukit.labs.comparing import Bound, Difference, difference, nested_difference
 from gpukit.labs.errors import LabError, NoKernel, NotStarted, TaskFailure
@@ -26,6 +27,7 @@ from gpukit.labs.writers import writer
 from gpukit.report import Report
 from gpukit.report.layout import message, near_path
 from gpukit.sandbox import host
+from gpukit.sandbox.host import Result
 
 CPU, GPU = "cpu", "gpu"
 HAZARDS_SHOWN = 5
@@ -242,17 +244,62 @@ class Session:
 
         Raises TaskFailure for the first call without a result.
         """
+        return [result.value for result in self._called(function, calls, count=False)]
+
+    def host_counted(self, function: str, calls: Sequence[tuple]) -> list[Result]:
+        """As `host`, and counts what each call makes PyTorch do, as if its tensors were on a GPU.
+
+        Returns one result a call: its `value`, and `counts` (counter -> number), which `within` bounds:
+
+            operations              kernels that would be launched
+            host_reads              times that the host waits for the GPU: .item(), float(t), `if t:`, .numpy(),
+                                    .tolist(), and sizes that depend on data (nonzero, unique, masks as indices)
+            uploads                 arrays and lists that were made tensors
+            copies                  operations that only copy or convert
+            dense_gradient_bytes    gradients of lookups that are as large as the table
+            written_bytes           what operations write; of one that changes given rows, those rows
+
+        Compare the value first (`expect`): what is wrong may cost what it likes. A bound is worth little alone, since
+        code that leaves PyTorch for NumPy counts nothing: ask for `at_least` so many operations, too.
+        """
+        return self._called(function, calls, count=True)
+
+    def within(
+        self,
+        call: str,
+        run: Result,
+        *,
+        at_most: Mapping[str, float] | None = None,
+        at_least: Mapping[str, float] | None = None,
+        about: str = "",
+    ) -> None:
+        """Bound what a call of `host_counted` made PyTorch do. Raises TaskFailure, with the reason and the line.
+
+        Args:
+            call: what was called, for the message. run: what came of it.
+            at_most, at_least: counter -> number.
+            about: how much work it was, "1,000 steps".
+        """
+        if not at_most and not at_least:
+            raise LabError(f"{self._test} bounds no counter", file=str(self._lab.path / "test_lab.py"))
+        where = str(self._lab.path / "test_lab.py")
+        missed = host_costs.exceeded(run, at_most or {}, at_least or {}, self._test, where)
+        if missed:
+            self._fail(host_costs.finding(missed, call, about, self._answer.file))
+
+    def _called(self, function: str, calls: Sequence[tuple], count: bool) -> list[Result]:
         if function not in self._lab.host:
             raise LabError(f"{self._test} calls {function}, which HOST does not list", file=str(self._lab.path))
         hole = self._answer.hole_under(function)
         if hole is not None:
             raise NotStarted(hole)
-        results = host.call(self._answer.text, self._answer.file, function, calls, names=self._lab.host)
+        text, file = self._answer.text, self._answer.file
+        results = host.call(text, file, function, calls, names=self._lab.host, count=count)
         for call, result in zip(calls, results, strict=True):
             if result.error:
                 shown_args = ", ".join(map(value_text, call))
                 self._fail(Finding(result.error, call=f"{function}({shown_args})", file=self._answer.file))
-        return [result.value for result in results]
+        return results
 
     def expect(self, call: str, got: Any, expected: Any, bound: Bound = 0.0, about: str = "") -> None:
         """Compare one result with the expected one. `call` says what was computed. Raises TaskFailure."""

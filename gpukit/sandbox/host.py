@@ -9,24 +9,34 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from gpukit.sandbox import data, host_code
-from gpukit.sandbox.running import Limits, Outcome, run
+from gpukit.sandbox.host_counts import COUNTERS
+from gpukit.sandbox.running import Limits, Outcome, installed, run
 
 _CHILD = Path(__file__).with_name("host_child.py")
 _NONCE_BYTES = 16
+# The start of PyTorch is not the student's: a second from memory, many from a slow disk.
+_SECONDS_TO_IMPORT_TORCH = 60.0
+NO_TORCH = 'Lab 8 needs PyTorch: python -m pip install -e ".[ctr]"'
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What a call returned, or one sentence in `error` ('' if it returned)."""
+    """What a call returned, or one sentence in `error` ('' if it returned).
+
+    counts, lines: where they were asked for, what it made PyTorch do, by the names in `host_counts.COUNTERS`, and the
+    line of the student's file that did most of it (a counter that is 0 has none).
+    """
 
     value: Any = None
     error: str = ""
+    counts: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[str, int] = field(default_factory=dict)
 
 
 def call(
@@ -37,6 +47,7 @@ def call(
     *,
     names: Sequence[str],
     limits: Limits | None = None,
+    count: bool = False,
 ) -> list[Result]:
     """Call `function` of a student's source with each of `calls`, one after the other, in one child process.
 
@@ -45,7 +56,8 @@ def call(
         file: what the text is called in sentences, by the last part of its name.
         calls: the arguments of each call: numbers, strings, bytes, lists, tuples, None, NumPy arrays.
         names: all functions of host code; they may call one another.
-        limits: of all calls together.
+        limits: of all calls together; importing PyTorch is not counted.
+        count: count what each call makes PyTorch do, as if its tensors were on a GPU (`host_counts`).
 
     Returns one Result a call. Raises data.FormatError for arguments of other types.
     """
@@ -57,11 +69,14 @@ def call(
         return [Result(error=f"{file} is not valid Python: {error}")] * len(calls)
     if function not in {getattr(node, "name", None) for node in tree.body}:
         return [Result(error=f"{file} has no function `{function}` without a decorator")] * len(calls)
-    needs_numpy = any(module == "numpy" for _, module, _ in imports) or _has_numpy(calls)
+    needed = host_code.packages(imports) | ({"numpy"} if _has_numpy(calls) else set()) | ({"torch"} if count else set())
+    if "torch" in needed and not installed("torch"):
+        return [Result(error=NO_TORCH)] * len(calls)
+    inner = replace(limits, seconds=limits.seconds + _SECONDS_TO_IMPORT_TORCH) if "torch" in needed else limits
     nonce = os.urandom(_NONCE_BYTES)
-    message = (nonce, source, file, function, list(names), packed)
+    message = (nonce, source, file, function, list(names), packed, count)
     input = data.pack(message, most=1 << 26)
-    outcome = run([_CHILD, *(["numpy"] if needs_numpy else [])], input=input, limits=limits)
+    outcome = run([_CHILD, *sorted(needed)], input=input, limits=inner, packages=sorted(needed))
     results = _results(outcome.output, nonce, len(calls))
     # What a call that did not answer did was done by the first of them; the others were not reached.
     why = _why(outcome, function, limits)
@@ -89,12 +104,30 @@ def _results(output: bytes, nonce: bytes, count: int) -> list[Result]:
             break
         if kind == b"v":
             results.append(Result(value))
+        elif kind == b"c" and (counted := _counted(value)) is not None:
+            results.append(counted)
         elif kind == b"e" and type(value) is str and value:
             results.append(Result(error=value))
         else:
             break
         place = head + 5 + size
     return results
+
+
+def _counted(record: Any) -> Result | None:
+    """(value, [(counter, count, line), ...]) as a Result; None for anything else."""
+    match record:
+        case (value, [*rows]):
+            counts, lines = {}, {}
+            for row in rows:
+                match row:
+                    case (str(name), int(count), int(line)) if name in COUNTERS and count >= 0 <= line:
+                        counts[name], lines[name] = count, line
+                    case _:
+                        return None
+            if set(counts) == set(COUNTERS):
+                return Result(value, counts=counts, lines={name: line for name, line in lines.items() if line})
+    return None
 
 
 def _why(outcome: Outcome, function: str, limits: Limits) -> str:

@@ -1,18 +1,21 @@
 """Run in a child behind the walls: calls a student's host function and writes what it returns, one record a call.
 
-A record is the nonce, the letter v (value) or e (error), the length (u32) and the value or sentence as `data` packs it.
+A record is the nonce, the letter v (value), c (value and counts, `host_counts`) or e (error), the length (u32) and the
+value or sentence as `data` packs it.
 """
 
 import builtins
 import sys
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import Any
 
-from gpukit.sandbox import data, host_code
+from gpukit.sandbox import data, host_code, host_counts
 from gpukit.sandbox.vocabulary import BUILTINS
 
 _MOST_OF_A_SENTENCE = 300
+_NO_MEMORY_OF_TORCH = "DefaultCPUAllocator: can't allocate memory"
 
 
 def prepare(arguments: Sequence[str]) -> None:
@@ -22,10 +25,33 @@ def prepare(arguments: Sequence[str]) -> None:
 
         numpy.seterr(all="ignore")
     warnings.simplefilter("ignore")  # what a warning would say goes nowhere
+    if "torch" in arguments:
+        _prepare_torch()
+
+
+def _prepare_torch() -> None:
+    """Import PyTorch, and use what imports, looks at the processor or makes a thread when it is first used."""
+    import torch
+    from torch.nn import functional
+
+    torch.set_num_threads(1)
+    torch.set_num_interop_threads(1)
+    with ExitStack() as stack:
+        for mode in host_counts.modes(host_counts.Counts("")):
+            stack.enter_context(mode)
+        table = torch.ones(64, 32, requires_grad=True)
+        rows = functional.embedding(torch.arange(16), table)
+        logits = functional.linear(functional.relu(rows), torch.ones(1, 32)).squeeze(1)
+        loss = functional.binary_cross_entropy_with_logits(logits, torch.zeros(16)) + torch.einsum(
+            "ij,ij->", rows, rows
+        )
+        loss.backward()
+        torch.unique(torch.arange(4), return_inverse=True)
+        repr(table)
 
 
 def main(arguments: Sequence[str]) -> None:
-    nonce, source, file, function, names, calls = data.unpack(sys.stdin.buffer.read())
+    nonce, source, file, function, names, calls, count = data.unpack(sys.stdin.buffer.read())
     answers = sys.stdout.buffer
     sys.stdout = sys.stderr = _Nowhere()
     try:
@@ -38,7 +64,7 @@ def main(arguments: Sequence[str]) -> None:
         if called is None:
             kind, body = b"e", data.pack(sentence)
         else:
-            kind, body = _call(called, packed, file)
+            kind, body = _call(called, packed, file, host_counts.Counts(file) if count else None)
         answers.write(nonce + kind + len(body).to_bytes(4, "little") + body)
         answers.flush()
 
@@ -57,15 +83,23 @@ def _module(source: str, file: str, names: Sequence[str]) -> dict[str, Any]:
     return module
 
 
-def _call(function: Callable[..., Any], packed: bytes, file: str) -> tuple[bytes, bytes]:
+def _call(
+    function: Callable[..., Any], packed: bytes, file: str, counts: host_counts.Counts | None
+) -> tuple[bytes, bytes]:
     try:
-        value = function(*data.unpack(packed))
+        with ExitStack() as stack:
+            for mode in host_counts.modes(counts) if counts is not None else ():
+                stack.enter_context(mode)
+            value = function(*data.unpack(packed))
     except BaseException as error:
         return b"e", data.pack(_sentence(error, file))
     try:
-        return b"v", data.pack(value)
+        return (b"v", data.pack(value)) if counts is None else (b"c", data.pack((value, counts.rows())))
     except data.FormatError as error:
-        return b"e", data.pack(f"it returned {error}: return numbers, strings, lists, tuples, None or NumPy arrays")
+        advice = "return numbers, strings, lists, tuples, None or NumPy arrays"
+        if str(error) == "a value of type Tensor":
+            advice = "return x.detach().numpy(), or x.item() where it is one number"
+        return b"e", data.pack(f"it returned {error}: {advice}")
 
 
 def _sentence(error: BaseException, file: str) -> str:
@@ -79,12 +113,15 @@ def _sentence(error: BaseException, file: str) -> str:
         message = str(error)
     except BaseException:
         message = ""
-    if isinstance(error, MemoryError):
+    name = type(error).__name__
+    if isinstance(error, RuntimeError) and _NO_MEMORY_OF_TORCH in message:
+        name, message = "MemoryError", ""
+    if name == "MemoryError":
         message = message or "it asks for more memory than host code may have"
     message = message[:_MOST_OF_A_SENTENCE]
     said = "".join(character if character.isprintable() else " " for character in message)
     said = said.encode(errors="replace").decode()
-    name = type(error).__name__[:_MOST_OF_A_SENTENCE].encode(errors="replace").decode()
+    name = name[:_MOST_OF_A_SENTENCE].encode(errors="replace").decode()
     return f"{name}: {said}" * bool(said) + name * (not said) + (f" at {file}:{line}" if line else "")
 
 

@@ -1,15 +1,15 @@
 """The host code of a student's file: what of it a child process executes.
 
-Kept are imports of math and numpy, constants, and the functions asked for; kernels, and imports of the GPU's
+Kept are imports of math, numpy and torch, constants, and the functions asked for; kernels, and imports of the GPU's
 vocabulary, are left out. Nothing is executed here.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
-from gpukit.sandbox.vocabulary import HOST_MODULES
+from gpukit.sandbox.vocabulary import HOST_MODULES, OF_MODULE
 
 Import = tuple[str, str, str]  # name it gets, module, name in that module ("" for the module itself)
 
@@ -23,10 +23,13 @@ def parts(source: str, names: Collection[str]) -> tuple[list[Import], ast.Module
         if isinstance(node, ast.Import):
             for alias in node.names:
                 if alias.name in HOST_MODULES:
-                    imports[alias.asname or alias.name] = (alias.asname or alias.name, alias.name, "")
-        elif isinstance(node, ast.ImportFrom) and node.module in HOST_MODULES and not node.level:
+                    package = alias.name if alias.asname else alias.name.split(".")[0]
+                    imports[alias.asname or package] = (alias.asname or package, package, "")
+        elif isinstance(node, ast.ImportFrom) and node.module in OF_MODULE and not node.level:
             for alias in node.names:
-                imports[alias.asname or alias.name] = (alias.asname or alias.name, node.module, alias.name)
+                inner = f"{node.module}.{alias.name}"
+                found = (inner, "") if inner in OF_MODULE else (node.module, alias.name)
+                imports[alias.asname or alias.name] = (alias.asname or alias.name, *found)
         elif isinstance(node, ast.FunctionDef) and node.name in names and not node.decorator_list:
             functions.append(node)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
@@ -38,6 +41,11 @@ def parts(source: str, names: Collection[str]) -> tuple[list[Import], ast.Module
             used |= _loaded(constant)
             kept.insert(0, constant)
     return [found for name, found in imports.items() if name in used], ast.Module([*kept, *functions], [])
+
+
+def packages(imports: Iterable[Import]) -> set[str]:
+    """The packages that a child must have: "numpy", "torch"."""
+    return {module.split(".")[0] for _, module, _ in imports} & {"numpy", "torch"}
 
 
 def _loaded(tree: ast.AST) -> set[str]:

@@ -16,7 +16,18 @@ from dataclasses import dataclass
 
 from gpukit.machine.frontends.python.symbols import canonical
 from gpukit.sandbox.reading import oddity, read_source
-from gpukit.sandbox.vocabulary import ATTRIBUTES, BUILTINS, HOST_MODULES, NUMPY, words
+from gpukit.sandbox.vocabulary import (
+    ASSIGNED,
+    ATTRIBUTES,
+    AUTOGRAD,
+    BUILTINS,
+    FUNCTIONAL,
+    HOST_MODULES,
+    NUMPY,
+    OF_MODULE,
+    TORCH,
+    words,
+)
 
 __all__ = ["Refusal", "read_source", "refusals"]
 
@@ -26,7 +37,7 @@ MAX_TOKENS = 2_000  # in one statement
 MAX_DEPTH = 150  # of the tree
 MAX_GROWTH = 4_096  # exponents, shifts and repetitions in constants
 
-_MODULES = ("math", "numpy", "operator", "numba", "numba.cuda", "gpukit.warp")
+_MODULES = ("operator", "numba", "numba.cuda", "gpukit.warp", *HOST_MODULES)
 _OF_NUMBA = words("""
 bool_ boolean byte c16 c8 char complex128 complex64 cuda double f2 f4 f8 float16 float32 float64 float_ i1 i2 i4 i8
 int16 int32 int64 int8 int_ intc intp long_ longlong short size_t u1 u2 u4 u8 uchar uint uint16 uint32 uint64 uint8
@@ -40,6 +51,10 @@ _FROM: dict[str, Callable[[str], bool]] = {
     "math": lambda name: not name.startswith("_"),
     "operator": lambda name: name not in ("attrgetter", "methodcaller") and not name.startswith("_"),
     "numpy": NUMPY.__contains__,
+    "torch": TORCH.__contains__,
+    "torch.autograd": AUTOGRAD.__contains__,
+    "torch.nn": "functional".__eq__,
+    "torch.nn.functional": FUNCTIONAL.__contains__,
     "numba": _OF_NUMBA.__contains__,
     "numba.types": _OF_NUMBA.__contains__,
     "numba.cuda": lambda name: not name.startswith("_"),
@@ -211,7 +226,7 @@ class _File:
     def _no_import(node: ast.stmt, module: str) -> Refusal:
         if module.startswith("gpukit.kernels"):
             return Refusal(node.lineno, "an import of gpukit.kernels", "that is the ladder; the lab asks for your own")
-        allowed = "numba.cuda (or `from gpukit import cuda`), gpukit.warp, math, numpy, operator"
+        allowed = "numba.cuda (or `from gpukit import cuda`), gpukit.warp, math, numpy, operator, torch"
         return Refusal(node.lineno, f"an import of {module}", f"a lab's file may import {allowed}")
 
     # --- functions -------------------------------------------------------------------------------------------------
@@ -286,6 +301,9 @@ class _File:
     def _constant(self, node: ast.expr) -> Iterator[Refusal]:
         """What is not a constant that can be computed by reading it."""
         match node:
+            case ast.Name(id=name) if self.bound.get(name) in OF_MODULE:
+                yield Refusal(node.lineno, f"the module `{name}` as a constant", "name what you need of it")
+                return
             case ast.Constant() | ast.Name():
                 return
             case ast.Tuple() | ast.List() | ast.Set():
@@ -309,6 +327,7 @@ class _File:
             case ast.Attribute():
                 if not self._dotted(node):
                     yield Refusal(node.lineno, f"`{_shown(node)}` in a constant", "it is known only when the file runs")
+                yield from self._of_module(node, "in a constant")
                 return
             case ast.Subscript(value=value, slice=index):
                 # A type, float32[:, :], or an item of a constant.
@@ -350,36 +369,62 @@ class _File:
 
     def _host(self, function: ast.FunctionDef) -> Iterator[Refusal]:
         own = _bindings(function)
+        where = f"in the host function `{function.name}`"
+        for name in sorted(own & {name for name, module in self.bound.items() if module in OF_MODULE}):
+            yield Refusal(function.lineno, f"`{name}`, an import, is also a variable {where}", "take another name")
+        before_a_dot = {id(node.value) for node in ast.walk(function) if isinstance(node, ast.Attribute)}
         for node in ast.walk(function):
             line = getattr(node, "lineno", function.lineno)
             match node:
                 case ast.Name(id=name) if name not in own and name not in self.defined:
                     if name in self.bound and self.bound[name].split(".")[0] not in HOST_MODULES:
-                        yield Refusal(
-                            line, f"`{name}` in the host function `{function.name}`", "it has math and numpy only"
-                        )
+                        yield Refusal(line, f"`{name}` {where}", "it has math, numpy and torch only")
+                    elif self.bound.get(name) in OF_MODULE and id(node) not in before_a_dot:
+                        yield Refusal(line, f"the module `{name}` as a value {where}", "name what you need of it")
                     elif name not in self.bound and hasattr(builtins, name) and name not in BUILTINS:
-                        yield Refusal(
-                            line, f"`{name}` in the host function `{function.name}`", "a lab does not need it"
-                        )
+                        yield Refusal(line, f"`{name}` {where}", "a lab does not need it")
                 case ast.Attribute():
-                    yield from self._host_attribute(node, function.name)
+                    yield from self._host_attribute(node, where, id(node) in before_a_dot)
                 case ast.Global() | ast.Nonlocal():
                     yield Refusal(line, "a `global` or `nonlocal` statement", "return the value")
-                case ast.With():
-                    yield Refusal(
-                        line, f"a `with` statement in the host function `{function.name}`", "it computes only"
-                    )
+                case ast.With(items=items) if not all(self._is_no_grad(item) for item in items):
+                    yield Refusal(line, f"a `with` statement {where}", "the only one is `with torch.no_grad():`")
 
-    def _host_attribute(self, node: ast.Attribute, function: str) -> Iterator[Refusal]:
-        root = node.value
-        package = self.bound.get(root.id) if isinstance(root, ast.Name) else None
-        if package == "numpy" and node.attr not in NUMPY:
-            what = f"`{_shown(node)}` in the host function `{function}`"
-            yield Refusal(node.lineno, what, "it is not among NumPy's functions that labs use")
-        elif package not in ("numpy", "math") and node.attr not in ATTRIBUTES:
-            what = f"the attribute `.{node.attr}` in the host function `{function}`"
-            yield Refusal(node.lineno, what, "it is not among those that labs use")
+    def _host_attribute(self, node: ast.Attribute, where: str, before_a_dot: bool) -> Iterator[Refusal]:
+        if not isinstance(node.ctx, ast.Load) and (node.attr not in ASSIGNED or self._module(node.value)):
+            yield Refusal(node.lineno, f"an assignment to `{_shown(node)}` {where}", "assign to a name or an element")
+        elif self._module(node.value):
+            if not (before_a_dot and self._module(node)):
+                yield from self._of_module(node, where)
+        elif node.attr not in ATTRIBUTES:
+            yield Refusal(node.lineno, f"the attribute `.{node.attr}` {where}", "it is not among those that labs use")
+
+    def _of_module(self, node: ast.Attribute, where: str) -> Iterator[Refusal]:
+        """What is taken of a module of host code that labs do not use."""
+        module = self._module(node.value)
+        known = OF_MODULE.get(module)
+        if known is not None and node.attr not in known:
+            called = {"numpy": "NumPy", "torch": "PyTorch"}[module.split(".")[0]]
+            what = f"`{_shown(node)}` {where}"
+            yield Refusal(node.lineno, what, f"it is not among {called}'s functions that labs use")
+
+    def _module(self, node: ast.expr) -> str:
+        """The module of host code that an expression names, by the file's imports; '' for anything else."""
+        match node:
+            case ast.Name(id=name):
+                found = self.bound.get(name, "")
+            case ast.Attribute(value=value, attr=attr):
+                found = f"{self._module(value)}.{attr}"
+            case _:
+                found = ""
+        return found if found in OF_MODULE else ""
+
+    def _is_no_grad(self, item: ast.withitem) -> bool:
+        match item:
+            case ast.withitem(context_expr=ast.Call(func=called, args=[], keywords=[]), optional_vars=None):
+                named = isinstance(called, ast.Attribute) and called.attr == "no_grad"
+                return named and self._module(called.value) == "torch"
+        return False
 
     # --- everywhere ------------------------------------------------------------------------------------------------
 

@@ -31,12 +31,15 @@ _ENVIRONMENT = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MKL_NUM_THREADS": "1",
+    # Whatever a child computes, it computes on the CPU, and imports nothing that another package plugs into PyTorch.
+    "CUDA_VISIBLE_DEVICES": "",
+    "TORCH_DEVICE_BACKEND_AUTOLOAD": "0",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What a child may use: wall clock, CPU time, address space, and bytes it may answer.
+    """What a child may use: wall clock, CPU time, memory, and bytes it may answer. CPU time begins with the walls.
 
     Nothing is ever written, and no process started; there is no number for those.
     """
@@ -72,6 +75,7 @@ def run(
     limits: Limits | None = None,
     readable: Sequence[Path] = (),
     site: bool = False,
+    packages: Sequence[str] = ("numpy",),
 ) -> Outcome:
     """Run a Python file of ours in a child process that limits itself before it reads its input.
 
@@ -82,29 +86,47 @@ def run(
         folder: its working directory; an empty temporary one if None.
         readable: files and folders it may open, to read. Without any it can open nothing.
         site: whether Python looks for installed packages as usual, which some of them need to find their libraries.
-            Otherwise only gpukit and NumPy are found, and it starts sooner.
+            Otherwise only gpukit and `packages` are found, and it starts sooner.
+        packages: what the child imports besides gpukit.
     """
     limits = limits or Limits()
     with tempfile.TemporaryDirectory(prefix="gpukit-") as empty:
-        return _run([os.fspath(part) for part in argv], input, str(folder or empty), limits, readable, site)
+        places = _import_paths(tuple(packages))
+        return _run([os.fspath(part) for part in argv], input, str(folder or empty), limits, readable, places, site)
+
+
+def installed(package: str) -> bool:
+    """Whether there is a package of that name. It is not imported."""
+    return bool(_places(package))
 
 
 @functools.cache
-def _import_paths() -> str:
-    """Where a child finds gpukit and NumPy, one folder a line: no other part of this process's path
+def _import_paths(packages: Sequence[str]) -> str:
+    """Where a child finds gpukit and the packages, one folder a line: no other part of this process's path
     is given on, so that no file beside the submissions is imported."""
-    numpy = importlib.util.find_spec("numpy")
-    places = (numpy.submodule_search_locations or ()) if numpy else ()
-    folders = [_PACKAGE.parent, *(Path(place).parent for place in places)]
+    folders = [_PACKAGE.parent, *(Path(place).parent for package in packages for place in _places(package))]
     return "\n".join(dict.fromkeys(str(folder.resolve()) for folder in folders))
 
 
-def _run(argv: list[str], input: bytes, folder: str, limits: Limits, readable: Sequence[Path], site: bool) -> Outcome:
+def _places(package: str) -> Sequence[str]:
+    spec = importlib.util.find_spec(package)
+    return (spec.submodule_search_locations or ()) if spec is not None and spec.has_location else ()
+
+
+def _run(
+    argv: list[str],
+    input: bytes,
+    folder: str,
+    limits: Limits,
+    readable: Sequence[Path],
+    places: str,
+    site: bool,
+) -> Outcome:
     settings = [
         str(limits.memory_bytes),
         str(limits.cpu_seconds),
         "\n".join(str(path.resolve()) for path in readable),
-        _import_paths(),
+        places,
     ]
     # As -I, but for -E: the environment is ours, and holds the seed of hashes.
     flags = ["-P", "-B"] if site else ["-P", "-B", "-s", "-S"]

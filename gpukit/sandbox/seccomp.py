@@ -24,7 +24,6 @@ COMPUTING: dict[str, _Numbers] = {
     "fstat": (5, 80),
     "poll": (7, None),
     "lseek": (8, 62),
-    "mmap": (9, 222),
     "mprotect": (10, 226),
     "munmap": (11, 215),
     "brk": (12, 214),
@@ -84,6 +83,7 @@ LOOKING: dict[str, _Numbers] = {
 _OPEN: _Numbers = (2, None)
 _OPENAT: _Numbers = (257, 56)
 # Calls that are allowed with some arguments only.
+_MMAP: _Numbers = (9, 222)
 _IOCTL: _Numbers = (16, 29)
 _CLONE: _Numbers = (56, 220)
 _FCNTL: _Numbers = (72, 25)
@@ -93,6 +93,7 @@ _PRLIMIT: _Numbers = (302, 261)
 _TCGETS = 0x5401  # is this a terminal?
 _FCNTL_COMMANDS = (1, 2, 3, 1030)  # F_GETFD, F_SETFD, F_GETFL, F_DUPFD_CLOEXEC; F_SETOWN would send signals
 _CLONE_THREAD = 0x10000
+_MAP_SHARED = 0x1  # memory of the kind that is no data of the process's, so that no limit but that of addresses has it
 _WRITING = 0o3 | 0o100 | 0o1000 | 0o20000000  # the access mode, O_CREAT, O_TRUNC, the bit that makes O_TMPFILE
 
 _MACHINES = {"x86_64": (0, 0xC000003E), "aarch64": (1, 0xC00000B7)}  # column above, AUDIT_ARCH_*
@@ -123,6 +124,7 @@ def program(machine: str, pid: int, reading: bool) -> list[Instruction]:
 
     for numbers in (*COMPUTING.values(), *(LOOKING.values() if reading else ())):
         when(numbers, [(_RETURN, 0, 0, _ALLOW)])
+    when(_MMAP, [(_LOAD, 0, 0, _low(3)), (_ANY_BIT, 1, 0, _MAP_SHARED), *_allow_or_refuse()])
     when(_IOCTL, _if_one_of(1, (_TCGETS,)))
     when(_FCNTL, _if_one_of(1, _FCNTL_COMMANDS))
     when(_TGKILL, _if_one_of(0, (pid,)))

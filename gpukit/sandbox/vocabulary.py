@@ -49,4 +49,50 @@ step stop strides strip sum swapaxes symmetric_difference T take tiny title to_b
 upper values var zfill
 """)
 
-HOST_MODULES = ("math", "numpy")
+# Of PyTorch: what NumPy's list has, gradients, and `no_grad` for a `with`; no files, code, threads, devices or memory.
+TORCH = words("""
+Tensor abs absolute add addcdiv addcmul addmm addmv all allclose amax amin any arange argmax argmin argsort as_tensor
+asarray baddbmm bfloat16 bincount bmm bool broadcast_to bucketize cat ceil chunk clamp clamp_max clamp_min clone concat
+count_nonzero cumprod cumsum diag diff div divide dot double dtype einsum empty empty_like eq equal erf exp expm1 eye
+flatten flip float float16 float32 float64 floor floor_divide from_numpy full full_like gather ge gt half heaviside
+hstack index_add index_select inf int int16 int32 int64 int8 isclose isfinite isin isinf isnan le lerp linspace log
+log10 log1p log2 logical_and logical_not logical_or logical_xor logit logsumexp long lt masked_fill masked_select matmul
+max maximum mean median min minimum mm mul multiply mv nan nan_to_num ne neg negative no_grad nonzero norm numel ones
+ones_like outer permute pi pow prod ravel reciprocal relu remainder repeat_interleave reshape roll round rsqrt scatter
+scatter_add scatter_reduce searchsorted select sigmoid sign softmax sort split sqrt square squeeze stack std sub
+subtract sum swapaxes t take take_along_dim tan tanh tensor tile topk transpose tril triu trunc uint8 unbind unique
+unique_consecutive unsqueeze var vstack where zeros zeros_like
+""")
+FUNCTIONAL = words("""
+binary_cross_entropy binary_cross_entropy_with_logits cross_entropy elu embedding gelu huber_loss l1_loss layer_norm
+leaky_relu linear log_softmax logsigmoid mse_loss nll_loss normalize one_hot pad relu sigmoid silu softmax softplus
+tanh
+""")
+AUTOGRAD = words("grad")
+# Attributes of tensors, besides those that arrays have, too. Those with `_` at the end change the tensor.
+ATTRIBUTES |= words("""
+abs abs_ absolute add_ addcdiv addcdiv_ addcmul addcmul_ addmm allclose amax amin argwhere backward bfloat16 bincount
+bmm bool broadcast_to ceil chunk clamp clamp_ clamp_max clamp_max_ clamp_min clamp_min_ clone coalesce contiguous copy_
+cos cpu detach detach_ device dim div div_ double element_size eq equal erf exp exp2 exp_ expand expand_as expm1 fill_
+flip float floor floor_divide gather ge grad gt half index_add index_add_ index_copy index_copy_ index_fill index_fill_
+index_put index_put_ index_select indices int is_coalesced is_contiguous is_floating_point is_leaf is_sparse isfinite
+isinf isnan le lerp lerp_ log log1p logical_and logical_not logical_or logit logsumexp long lt mT masked_fill
+masked_fill_ masked_select matmul maximum median minimum mm mul mul_ mv ne neg neg_ new_empty new_full new_ones
+new_tensor new_zeros norm numel numpy permute pow pow_ reciprocal relu relu_ remainder repeat_interleave requires_grad
+requires_grad_ reshape_as retain_grad round_ rsqrt rsqrt_ scatter scatter_ scatter_add scatter_add_ scatter_reduce
+scatter_reduce_ select sigmoid sigmoid_ sign sin softmax sqrt sqrt_ square stride sub sub_ t tanh tanh_ tile to to_dense
+topk true_divide trunc type_as unbind unflatten unique unique_consecutive unsqueeze unsqueeze_ view view_as where zero_
+""")
+# Attributes that host code may assign to.
+ASSIGNED = words("flat grad imag real requires_grad shape")
+
+# Module of host code -> what it may use of it; None for all that has no `_` in front.
+OF_MODULE: dict[str, frozenset[str] | None] = {
+    "math": None,
+    "numpy": NUMPY,
+    "torch": TORCH,
+    "torch.autograd": AUTOGRAD,
+    "torch.nn": frozenset(),
+    "torch.nn.functional": FUNCTIONAL,
+}
+HOST_MODULES = ("math", "numpy", "torch", "torch.nn.functional")

@@ -41,8 +41,13 @@ def raise_all(memory_bytes: int, cpu_seconds: int, readable: Sequence[str]) -> t
 def _limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
     import resource
 
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    cpu_seconds += round(used.ru_utime + used.ru_stime)  # what the program's imports took
     limits = {
-        "RLIMIT_AS": (memory_bytes, memory_bytes),
+        # What may be written to is memory; libraries that were mapped to be read are address space alone. They cannot
+        # be made more: the filter refuses memory that is shared, and what becomes writable counts as data.
+        "RLIMIT_AS": (memory_bytes + _mapped_to_be_read(),) * 2,
+        "RLIMIT_DATA": (memory_bytes, memory_bytes),
         # Beyond the first limit comes SIGXCPU, which says what it was; beyond the second SIGKILL.
         "RLIMIT_CPU": (cpu_seconds, cpu_seconds + 1),
         "RLIMIT_FSIZE": (0, 0),
@@ -60,6 +65,16 @@ def _limit_resources(memory_bytes: int, cpu_seconds: int) -> None:
         # macOS has no RLIMIT_AS to speak of; `strength` finds out by trying.
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(kind, (soft, hard))
+
+
+def _mapped_to_be_read() -> int:
+    """Bytes of this process's address space that it cannot write to; 0 where the system does not tell (proc(5))."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:
+            size, _, _, _, _, data, _ = map(int, stream.read().split())
+    except (OSError, ValueError):
+        return 0
+    return (size - data) * os.sysconf("SC_PAGE_SIZE")
 
 
 def _compute_only() -> bool:
