@@ -42,10 +42,8 @@ def _prepare_torch() -> None:
         table = torch.ones(64, 32, requires_grad=True)
         rows = functional.embedding(torch.arange(16), table)
         logits = functional.linear(functional.relu(rows), torch.ones(1, 32)).squeeze(1)
-        loss = functional.binary_cross_entropy_with_logits(logits, torch.zeros(16)) + torch.einsum(
-            "ij,ij->", rows, rows
-        )
-        loss.backward()
+        loss = functional.binary_cross_entropy_with_logits(logits, torch.zeros(16))
+        (loss + torch.einsum("ij,ij->", rows, rows)).backward()
         torch.unique(torch.arange(4), return_inverse=True)
         repr(table)
 

@@ -1,8 +1,8 @@
 """What a call of host code makes PyTorch do, counted as if its tensors were on a GPU and NumPy's arrays on the host.
 
-The child has the CPU alone. What would be a kernel launch there, or would wait for the GPU, is known from the operations
-that PyTorch dispatches (`aten`) and from the few methods that read a tensor without one. So that no array of NumPy's is
-a window into a tensor, which on a GPU none is, arrays and tensors do not share memory while this counts.
+The child has the CPU alone. What would launch a kernel there, or wait for the GPU, is known from the operations that
+PyTorch dispatches (`aten`) and from the few methods that read a tensor without one. Arrays and tensors share no memory
+while this counts, as on a GPU: otherwise an array could be a window through which a tensor is read uncounted.
 
 This module imports PyTorch only where it counts.
 """
@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from types import FrameType
 from typing import Any
 
+from gpukit.sandbox.vocabulary import words
+
 # Operations that start a kernel: what is no view, no allocation and no question about a tensor.
 OPERATIONS = "operations"
 # The host waits for the GPU: numbers and arrays made of tensors, and results whose size depends on data.
@@ -22,28 +24,28 @@ HOST_READS = "host_reads"
 UPLOADS = "uploads"
 # Operations that only copy or convert: clone, copy_, to, contiguous.
 COPIES = "copies"
-# Bytes of gradients of lookups (embedding, index, index_select, gather, take) that are as large as what was looked up in.
+# Bytes of gradients of lookups (embedding, index, index_select, gather, take) that are as large as the table.
 DENSE_GRADIENT_BYTES = "dense_gradient_bytes"
 # Bytes that operations write; of one that changes the rows it is told, those rows.
 WRITTEN_BYTES = "written_bytes"
 COUNTERS = (OPERATIONS, HOST_READS, UPLOADS, COPIES, DENSE_GRADIENT_BYTES, WRITTEN_BYTES)
 
-_NO_KERNEL = frozenset("""
+_NO_KERNEL = words("""
 _coalesced_ _local_scalar_dense _nnz _sparse_coo_tensor_with_dims _sparse_coo_tensor_with_dims_and_tensors
 _unsafe_view empty empty_like empty_strided is_coalesced lift_fresh new_empty new_empty_strided resize_ sparse_dim
 dense_dim
-""".split())  # fmt: skip
-_COPIES = frozenset("_to_copy clone copy_ contiguous".split())
+""")
+_COPIES = words("_to_copy clone copy_ contiguous")
 # The host must know how much there is before it goes on. Masks as indices do this, too.
-_SIZES = frozenset("""
+_SIZES = words("""
 _coalesce _local_scalar_dense _unique2 allclose bincount equal masked_select nonzero unique_consecutive unique_dim
-""".split())  # fmt: skip
-_BY_INDEX = frozenset("index index_put index_put_ _index_put_impl_".split())
+""")
+_BY_INDEX = words("index index_put index_put_ _index_put_impl_")
 # In the backward pass these make the gradient of a whole table of the few rows that were looked up.
-_TABLE_GRADIENTS = frozenset("""
-embedding_dense_backward _embedding_bag_dense_backward index_add index_add_ index_put index_put_ _index_put_impl_ put put_
-scatter_add scatter_add_
-""".split())  # fmt: skip
+_TABLE_GRADIENTS = words("""
+embedding_dense_backward _embedding_bag_dense_backward index_add index_add_ index_put index_put_ _index_put_impl_ put
+put_ scatter_add scatter_add_
+""")
 # They write where they are told: name -> which argument is written there.
 _WRITE_ROWS = {
     **dict.fromkeys(("index_add_", "index_copy_", "scatter_", "scatter_add_", "scatter_reduce_"), 3),

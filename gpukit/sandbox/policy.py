@@ -422,8 +422,8 @@ class _File:
     def _is_no_grad(self, item: ast.withitem) -> bool:
         match item:
             case ast.withitem(context_expr=ast.Call(func=called, args=[], keywords=[]), optional_vars=None):
-                named = isinstance(called, ast.Attribute) and called.attr == "no_grad"
-                return named and self._module(called.value) == "torch"
+                if isinstance(called, ast.Attribute):
+                    return called.attr == "no_grad" and self._module(called.value) == "torch"
         return False
 
     # --- everywhere ------------------------------------------------------------------------------------------------
