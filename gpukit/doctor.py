@@ -288,7 +288,10 @@ def _figures(version_of: VersionOf) -> Check:
 
 
 def _torch(version_of: VersionOf) -> Check:
-    return _package(version_of, "CTR prediction (PyTorch)", "torch", _pip("ctr"))
+    name, version = "CTR prediction (PyTorch)", version_of("torch")
+    if version is None:
+        return Check(name, MISSING, "not installed: lab 8 needs it, its host code and gpukit ctr", _pip("ctr"))
+    return Check(name, OK, f"torch {version}: lab 8's host code, and gpukit ctr")
 
 
 def _notebook(version_of: VersionOf) -> Check:

@@ -326,9 +326,8 @@ def test_the_filter_allows_computing_and_refuses_the_rest(machine):
         assert ask(reading, "openat", 0, 0, flags) == NO_SUCH_CALL
     assert ask(closed, "clone", 0x3D0F00) == ALLOW  # a thread, as the C library makes it
     assert ask(closed, "clone", 0x1200011) == ask(closed, "clone", 17) == NO_SUCH_CALL  # a process
-    assert [ask(closed, "mmap", 0, 0, 0, kind) for kind in (0x22, 0x2, 0x21, 0x1, 0x3)] == [ALLOW] * 2 + [
-        NO_SUCH_CALL
-    ] * 3
+    assert {ask(closed, "mmap", 0, 0, 0, kind) for kind in (0x2, 0x22, 0x32)} == {ALLOW}
+    assert {ask(closed, "mmap", 0, 0, 0, kind) for kind in (0x1, 0x3, 0x21)} == {NO_SUCH_CALL}  # shared
     assert (ask(closed, "tgkill", 77), ask(closed, "tgkill", 78)) == (ALLOW, NO_SUCH_CALL)
     assert (ask(closed, "prlimit64", 0, 7, 0), ask(closed, "prlimit64", 0, 7, 1 << 40)) == (ALLOW, NO_SUCH_CALL)
     assert (ask(closed, "ioctl", 0, 0x5401), ask(closed, "ioctl", 0, 0x5412)) == (ALLOW, NO_SUCH_CALL)

@@ -56,6 +56,7 @@ def grade(
 
     lab = folders.find_lab(root or folders.find_root(), lab_name)
     found = collecting.collect(submissions, lab.name, deadline)
+    refuse_missing_packages(lab)
     refuse_weak_walls(lab, found, weak_sandbox)
     output.make_folder(out)
     seed = batch.seed_of(lab) if seed is None else seed
@@ -84,6 +85,14 @@ def autograder(lab_name: str, to: Path, root: Path | None) -> None:
     lab = folders.find_lab(root or folders.find_root(), lab_name)
     files.write_whole(to, making.autograder(lab.path))
     click.echo(f"{to}: upload it as the autograder of {lab.heading}")
+
+
+def refuse_missing_packages(lab: Lab) -> None:
+    """Raise GpukitError where nobody's answer could be run: that is not the students' fault."""
+    from gpukit.sandbox import host, running
+
+    if "ctr" in lab.extras and not running.installed("torch"):
+        raise GpukitError(host.NO_TORCH)
 
 
 def refuse_weak_walls(lab: Lab, found: list[Submission], allowed: bool) -> None:

@@ -39,6 +39,6 @@ def release(to: Path | None, check: bool, notebooks: bool, install: str | None, 
         click.echo(f"{len(changed)} file(s) changed" if changed else "every student file is the solution's")
         return 0
     output.make_folder(to)
-    written = making.release(root, to, install=install or making.INSTALL, notebooks=notebooks, course=course)
+    written = making.release(root, to, install=install or "", notebooks=notebooks, course=course)
     click.echo(f"{to}: {len(written)} files, no solution among them")
     return 0

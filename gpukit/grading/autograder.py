@@ -14,6 +14,7 @@ from pathlib import Path
 
 from gpukit import packing
 from gpukit.errors import GpukitError
+from gpukit.labs.folders import Lab
 
 LEFT_OUT_OF_LABS = ("student.py", "student.cu", "wrong")
 
@@ -27,8 +28,10 @@ for python in python3.13 python3.12 python3.11; do
     if apt-get install -y "$python" "$python-venv"; then break; fi
 done
 "$python" -m venv /autograder/venv
-/autograder/venv/bin/python -m pip install --no-cache-dir "/autograder/source{extra}"
+/autograder/venv/bin/python -m pip install --no-cache-dir {index}"/autograder/source{extras}"
 """
+# There is no GPU in the container, and PyTorch for one is five gigabytes.
+_TORCH_FOR_CPUS = "--extra-index-url https://download.pytorch.org/whl/cpu "
 
 _RUN = """\
 #!/usr/bin/env bash
@@ -59,7 +62,7 @@ _BEFORE = {
 
 
 def autograder(lab: Path) -> bytes:
-    """The zip file for a lab's folder (labs/NN_topic); one with a solution.cu gets the C++ compiler's packages, too.
+    """The zip file for a lab's folder (labs/NN_topic), which installs the packages that its answers need.
 
     The lab's solution is in it, since grades are relative to what it needs; its package for gpukit's commands is not.
 
@@ -69,10 +72,11 @@ def autograder(lab: Path) -> bytes:
     if not (lab / "test_lab.py").is_file():
         raise GpukitError(f"{lab} is no lab: it has no test_lab.py")
     called = lab.resolve().name
-    extra = "[compiled]" if (lab / "solution.cu").is_file() else ""
+    needed = Lab(lab).extras
+    extras, index = f"[{','.join(needed)}]" if needed else "", _TORCH_FOR_CPUS if "ctr" in needed else ""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        packing.add(archive, "setup.sh", _SETUP.format(extra=extra).encode(), executable=True)
+        packing.add(archive, "setup.sh", _SETUP.format(extras=extras, index=index).encode(), executable=True)
         run = _RUN.format(before=json.dumps(_BEFORE, indent=1), lab=shlex.quote(called))
         packing.add(archive, "run_autograder", run.encode(), executable=True)
         for name, content in packing.checkout_files():

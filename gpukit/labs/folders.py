@@ -19,6 +19,7 @@ from gpukit.labs.regions import CPP, PYTHON, SUFFIXES, task_key
 from gpukit.registry import nearest
 
 _TEST = re.compile(r"(?:test|time)_(?P<lab>\d+)_(?P<task>\d+)_\w+")
+_IMPORTS_TORCH = re.compile(r"^(?:import|from)[ ]+torch\b", re.MULTILINE)
 _IN_README = re.compile(r"^\* \*\*(?P<task>\d+\.\d+)\*\* (?P<prompt>.+)$", re.MULTILINE)
 
 
@@ -64,6 +65,13 @@ class Lab:
         """What an answer may be written in, Python first."""
         role = "solution" if self.has_solution else "student"
         return tuple(language for language in (PYTHON, CPP) if self.file(role, language).is_file())
+
+    @property
+    def extras(self) -> tuple[str, ...]:
+        """gpukit's extras that its answers need: "compiled" for CUDA C++, "ctr" where host code imports PyTorch."""
+        path = self.file("solution" if self.has_solution else "student")
+        torch = path.is_file() and _IMPORTS_TORCH.search(_read(path))
+        return tuple(extra for extra, needed in (("compiled", CPP in self.languages), ("ctr", torch)) if needed)
 
     def solution(self, language: str = PYTHON) -> str:
         """The text of the tagged solution. Raises LabError where there is none."""

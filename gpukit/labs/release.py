@@ -23,7 +23,7 @@ GIVEN = ("README.md", "test_lab.py", "given.py")
 TUTOR = "AGENTS.md"  # what assistants read
 # gpukit comes with the tree: its name in a package index may be somebody else's.
 PACKED = "gpukit.zip"
-INSTALL, PYTEST = f"./{PACKED}[compiled]", "pytest>=8.3"
+PYTEST = "pytest>=8.3"
 INSTRUCTORS = ("solution.py", "solution.cu", "wrong")
 # A line that short says nothing: a bracket, `else:`, a barrier.
 FEWEST_CHARACTERS = 12
@@ -148,11 +148,11 @@ def faults_of(lab: Lab) -> Iterator[str]:
 # --- the students' tree ----------------------------------------------------------------------------------------------
 
 
-def release(root: Path, to: Path, *, install: str = INSTALL, notebooks: bool = False, course: str = "") -> list[Path]:
+def release(root: Path, to: Path, *, install: str = "", notebooks: bool = False, course: str = "") -> list[Path]:
     """Build the students' tree in `to`, which must be new or empty; the files that were written.
 
     Args:
-        install: what pip installs to get gpukit: a copy of it in the tree, or an address.
+        install: what pip installs to get gpukit, an address; a copy of it in the tree if ''.
         notebooks: each lab as a notebook, too.
         course: address of the git repository that this tree will be, for notebooks that are opened alone, as on Colab.
 
@@ -165,9 +165,9 @@ def release(root: Path, to: Path, *, install: str = INSTALL, notebooks: bool = F
         raise GpukitError(f"{to} is there already: name a new folder, so that nobody's work is lost")
     labs = find_labs(root)
     _write(to / "README.md", front_page(labs, notebooks))
-    if install == INSTALL:
+    if not install:
         _write(to / PACKED, packing.source_zip(PACKED.removesuffix(".zip")))
-    _write(to / "requirements.txt", f"{install}\n{PYTEST}\n")
+    _write(to / "requirements.txt", f"{install or from_the_tree(labs)}\n{PYTEST}\n")
     _write(to / "pytest.ini", PYTEST_INI)
     _write(to / ".gitignore", GITIGNORE)
     _copy(root / "conftest.py", to / "labs" / "conftest.py")
@@ -187,12 +187,19 @@ def release(root: Path, to: Path, *, install: str = INSTALL, notebooks: bool = F
     return sorted(path for path in to.rglob("*") if path.is_file())
 
 
-def notebook_text(lab: Lab, install: str = INSTALL, course: str = "") -> str:
+def from_the_tree(labs: Iterable[Lab]) -> str:
+    """What pip installs where a copy of gpukit lies in the students' tree, with the packages that these labs need."""
+    extras = {"compiled", *(extra for lab in labs for extra in lab.extras)}
+    return f"./{PACKED}[{','.join(sorted(extras))}]"
+
+
+def notebook_text(lab: Lab, install: str = "", course: str = "") -> str:
     """A lab as a notebook. Raises ModuleNotFoundError where nbformat is missing."""
     import nbformat
 
     from gpukit.labs import notebooks
 
+    install = install or from_the_tree([lab])
     return nbformat.writes(
         notebooks.build(lab, install=shlex.quote(_from_lab(install)), course=shlex.quote(course) if course else "")
     )

@@ -52,7 +52,6 @@ _WRITE_ROWS = {
     **dict.fromkeys(("index_put_", "_index_put_impl_", "put_"), 2),
 }
 _DEEPEST = 8
-_ON_HOST = "_gpukit_on_host"  # an attribute of tensors that `.cpu()` made
 
 
 class Counts:
@@ -62,15 +61,16 @@ class Counts:
         self._file = file
         self._at: Counter[tuple[str, int]] = Counter()
 
-    def add(self, counter: str, amount: int) -> None:
-        if amount:
-            self._at[counter, _line(self._file)] += amount
+    def add(self, **amounts: int) -> None:
+        line = _line(self._file)
+        for counter, amount in amounts.items():
+            self._at[counter, line] += amount
 
     def rows(self) -> list[tuple[str, int, int]]:
         """(counter, what was counted, the line that did most of it or 0)."""
         found = []
         for counter in COUNTERS:
-            lines = {line: amount for (name, line), amount in self._at.items() if name == counter}
+            lines = {line: amount for (name, line), amount in self._at.items() if name == counter and amount}
             found.append((counter, sum(lines.values()), max(lines, key=lambda line: (lines[line], -line), default=0)))
         return found
 
@@ -105,22 +105,26 @@ def modes(counts: Counts) -> list[Any]:
     # Reads of a tensor for which nothing is dispatched.
     reads = {tensor.numpy, tensor.tolist, tensor.cpu, tensor.__array__, tensor.__repr__}
     makes = {torch.tensor, torch.as_tensor, torch.asarray, tensor.new_tensor}
+    # What `.cpu()` made, as long as no kernel has run since: `.cpu().numpy()` and `.cpu().item()` are one read.
+    copied: list[Any] = [None]
+
+    def is_new(value: Any) -> bool:
+        return value is not copied[0]
 
     class Methods(TorchFunctionMode):
         def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             kwargs = kwargs or {}
-            read = func in reads or (func is tensor.to and "cpu" in (*args[1:2], kwargs.get("device")))
-            on_host = bool(args) and getattr(args[0], _ON_HOST, False)
-            if read:
-                counts.add(HOST_READS, int(not on_host))
-            elif func in makes:
-                counts.add(HOST_READS, sum(isinstance(part, tensor) for part in _parts(args)))
+            if func in makes:
+                lists = [value for value in args if isinstance(value, list | tuple)]  # of tensors: each is read
+                counts.add(host_reads=sum(isinstance(part, tensor) for part in _parts(lists)))
             made = func(*args, **kwargs)
-            if read and isinstance(made, np.ndarray):
+            if func not in reads and not (func is tensor.to and "cpu" in (*args[1:2], kwargs.get("device"))):
+                return made
+            counts.add(host_reads=int(is_new(args[0])))
+            if isinstance(made, np.ndarray):
                 return made.copy()
-            if read and isinstance(made, tensor):
-                made = made.detach().clone() if not made.requires_grad else made.clone()
-                setattr(made, _ON_HOST, True)
+            if isinstance(made, tensor):
+                made = copied[0] = made.clone()
             return made
 
     class Operations(TorchDispatchMode):
@@ -129,19 +133,22 @@ def modes(counts: Counts) -> list[Any]:
             made = func(*args, **kwargs)
             name = func.overloadpacket.__name__
             if name == "lift_fresh":
-                counts.add(UPLOADS, int(made.dim() > 0))  # a number is a kernel's argument
+                counts.add(uploads=int(made.dim() > 0))  # a number is a kernel's argument
                 return made.clone()
-            outputs = [part for part in _parts(made) if isinstance(part, tensor)]
             if name in _SIZES or (name in _BY_INDEX and _has_mask(args[1])) or _repeats_unknown(name, args, kwargs):
-                counts.add(HOST_READS, 1)
-            if name in _TABLE_GRADIENTS and torch._C._current_graph_task_id() != -1:
-                counts.add(DENSE_GRADIENT_BYTES, sum(map(_bytes, outputs)))
+                counts.add(host_reads=int(is_new(args[0])))
             if name in _NO_KERNEL or _is_view(func):
                 return made
-            counts.add(OPERATIONS, 1)
-            counts.add(COPIES, int(name in _COPIES))
+            outputs = [part for part in _parts(made) if isinstance(part, tensor)]
+            of_a_table = name in _TABLE_GRADIENTS and torch._C._current_graph_task_id() != -1
             rows = args[_WRITE_ROWS[name]] if len(args) > _WRITE_ROWS.get(name, len(args)) else None
-            counts.add(WRITTEN_BYTES, sum(map(_bytes, [rows] if isinstance(rows, tensor) else outputs)))
+            counts.add(
+                operations=1,
+                copies=int(name in _COPIES),
+                dense_gradient_bytes=sum(map(_bytes, outputs)) if of_a_table else 0,
+                written_bytes=sum(map(_bytes, [rows] if isinstance(rows, tensor) else outputs)),
+            )
+            copied[0] = None
             return made
 
     def _has_mask(indices: Any) -> bool:

@@ -385,6 +385,8 @@ class _File:
                         yield Refusal(line, f"`{name}` {where}", "a lab does not need it")
                 case ast.Attribute():
                     yield from self._host_attribute(node, where, id(node) in before_a_dot)
+                case ast.Constant(value=str(text)) if text.partition(":")[0] == "cuda":
+                    yield Refusal(line, f"the device {text!r} {where}", "host code is graded on a CPU: name no device")
                 case ast.Global() | ast.Nonlocal():
                     yield Refusal(line, "a `global` or `nonlocal` statement", "return the value")
                 case ast.With(items=items) if not all(self._is_no_grad(item) for item in items):
