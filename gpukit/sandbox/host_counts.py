@@ -103,7 +103,7 @@ def modes(counts: Counts) -> list[Any]:
 
     tensor = torch.Tensor
     # Reads of a tensor for which nothing is dispatched.
-    reads = {tensor.numpy, tensor.tolist, tensor.cpu, tensor.__array__, tensor.__repr__}
+    reads = {tensor.numpy, tensor.tolist, tensor.cpu, tensor.__array__, tensor.__repr__, tensor.__format__}
     makes = {torch.tensor, torch.as_tensor, torch.asarray, tensor.new_tensor}
     # What `.cpu()` made, as long as no kernel has run since: `.cpu().numpy()` and `.cpu().item()` are one read.
     copied: list[Any] = [None]
@@ -120,7 +120,8 @@ def modes(counts: Counts) -> list[Any]:
             made = func(*args, **kwargs)
             if func not in reads and not (func is tensor.to and "cpu" in (*args[1:2], kwargs.get("device"))):
                 return made
-            counts.add(host_reads=int(is_new(args[0])))
+            if func is not tensor.__format__ or args[0].dim():  # one number is dispatched
+                counts.add(host_reads=int(is_new(args[0])))
             if isinstance(made, np.ndarray):
                 return made.copy()
             if isinstance(made, tensor):
