@@ -199,8 +199,8 @@ def test_modules_in_the_folder_where_one_stands_are_not_imported(seen, tmp_path)
     root = tmp_path / "here"
     root.mkdir()
     (root / "honest.py").write_bytes((seen.place.labs / "01_execution" / "solution.py").read_bytes())
-    modules = ("json", "numpy", "torch", "hashlib", "typing", "click", "rich", "scipy", "matplotlib", "ctypes", "tempfile")
-    for name in (*modules, "sitecustomize", "usercustomize", "conftest"):
+    modules = ("json", "numpy", "hashlib", "typing", "click", "rich", "scipy", "matplotlib", "ctypes", "tempfile")
+    for name in (*modules, "torch", "sitecustomize", "usercustomize", "conftest"):
         (root / f"{name}.py").write_text(f"open({str(seen.place.canary / name)!r}, 'w').close()\n")
     batch = seen.place.grade(root, "01", here=root)
     assert (batch.done.returncode, batch.done.stderr) == (0, "")

@@ -81,8 +81,9 @@ SIDE_DOORS = words("""
 load save from_file frombuffer ops jit compile hub utils multiprocessing distributed cuda library storage classes fx
 UntypedStorage TypedStorage FloatStorage Storage UntypedTensor _C export package profiler serialization optim nn
 autograd onnx func vmap overrides set_default_device set_num_threads set_flags set_printoptions manual_seed rand randn
-Generator as_strided fft_load device enable_grad set_grad_enabled inference_mode from_dlpack to_dlpack import_ir_module mps cpu
-autocast compiler thread_safe_generator use_deterministic_algorithms sparse_coo_tensor set_warn_always __config__ Stream
+Generator as_strided fft_load device enable_grad set_grad_enabled inference_mode from_dlpack to_dlpack import_ir_module
+mps cpu autocast compiler thread_safe_generator use_deterministic_algorithms sparse_coo_tensor set_warn_always
+__config__ Stream
 """)
 OF_TENSORS = words("""
 data_ptr set_ storage untyped_storage share_memory_ register_hook register_post_accumulate_grad_hook apply_ map_ map2_
