@@ -1,9 +1,9 @@
 """What goes wrong without an error: each check raises CtrError with a sentence, or says nothing.
 
-What rows may not hold is checked where they are stored (`storage.checks`), and asked for here as well. All of it works
-on NumPy arrays, or on what becomes one, on the host: on a GPU an id out of range is an assertion at some later line.
+They work on NumPy arrays, or on whatever becomes one, on the host: on a GPU an id out of range is an assertion of the
+device at some later line. `first_row` is the place of the first row in its log.
 
-Source: the mistakes are those of the reports listed in tests/cases/host/.
+Source: the mistakes are those of the reports listed in tests/cases/click_models.py and tests/cases/gpu_clocks.py.
 """
 
 from __future__ import annotations
@@ -15,20 +15,72 @@ from typing import Any
 import numpy as np
 
 from .errors import CtrError
-from .storage.checks import check_dense, check_ids, check_labels
+from .schema import UNKNOWN, Schema
 
-__all__ = [
-    "check_clock",
-    "check_dense",
-    "check_ids",
-    "check_iterations",
-    "check_labels",
-    "check_loss",
-    "check_loss_shape",
-    "check_not_squeezed",
-    "check_probabilities",
-    "check_spread",
-]
+SHOWN = 3  # cells that a sentence names
+
+
+# --- what goes in ----------------------------------------------------------------------------------------------------
+
+
+def check_ids(ids: Any, schema: Schema, first_row: int = 0) -> None:
+    """(n, fields) integers, each from 0 to below the rows of its field."""
+    ids = np.asarray(ids)
+    if ids.dtype.kind not in "iu":
+        raise CtrError(
+            f"ids are {ids.dtype}, and must be integers: float32 holds none above 16,777,216 exactly, so that ids "
+            "become those of others"
+        )
+    if ids.ndim != 2 or ids.shape[1] != len(schema.fields):
+        raise CtrError(f"ids have the shape {ids.shape}, where (rows, {len(schema.fields)}) belongs")
+    rows = np.array([field.rows for field in schema.fields])
+    wrong = (ids < 0) | (ids >= rows)
+    if not wrong.any():
+        return
+    row, column = (int(place) for place in np.argwhere(wrong)[0])
+    field = schema.fields[column]
+    raise CtrError(
+        f"id {ids[row, column]} of field {field.name!r} at row {first_row + row:,} is outside 0 to {field.rows - 1}: "
+        f"{_wrong_of(wrong)}; give {UNKNOWN}, the unknown id, to whatever training has not seen"
+    )
+
+
+def check_dense(dense: Any, names: Sequence[str], first_row: int = 0) -> None:
+    """(n, numbers) floats without infinity and NaN."""
+    dense = np.asarray(dense)
+    if dense.ndim != 2 or dense.shape[1] != len(names):
+        raise CtrError(f"dense features have the shape {dense.shape}, where (rows, {len(names)}) belongs")
+    wrong = ~np.isfinite(dense)
+    if not wrong.any():
+        return
+    cells = np.argwhere(wrong)
+    shown = ", ".join(
+        f"row {first_row + row:,} of {names[column]!r} is {dense[row, column]}" for row, column in cells[:SHOWN]
+    )
+    more = f" and {len(cells) - SHOWN:,} more" if len(cells) > SHOWN else ""
+    raise CtrError(
+        f"dense features must be finite, and {shown}{more}: look for a logarithm of 0 or less, a division by 0 or a "
+        "missing value in what makes this column (a smaller learning rate cures nothing)"
+    )
+
+
+def check_labels(labels: Any, first_row: int = 0) -> None:
+    """(n,) of 0 and 1 alone."""
+    labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise CtrError(f"labels have the shape {labels.shape}, where (rows,) belongs: one number a row, no second axis")
+    wrong = (labels != 0) & (labels != 1)
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise CtrError(
+            f"the label at row {first_row + row:,} is {labels[row]}, and must be 1 for a click or 0: "
+            f"{_wrong_of(wrong)}; a rating needs a threshold, and -1 for no click becomes 0"
+        )
+
+
+def _wrong_of(wrong: np.ndarray) -> str:
+    count = int(np.count_nonzero(wrong))
+    return f"{count:,} of {wrong.size:,} values are wrong" if count > 1 else "the others so far are right"
 
 
 # --- what comes out --------------------------------------------------------------------------------------------------

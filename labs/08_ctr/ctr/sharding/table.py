@@ -156,7 +156,7 @@ class ShardedTable(nn.Module):
         return Route(lookups, own_rows, total, padded=True)
 
     def check_capacity(self) -> None:
-        """Raises CtrError if a batch had more lookups here than `capacity`, so that some were lost. Waits for the GPU."""
+        """Raises CtrError if a batch had more lookups here than `capacity`, and some were lost. Waits for the GPU."""
         most = int(self.most_lookups)
         if self.capacity is not None and most > self.capacity:
             raise CtrError(
@@ -170,7 +170,7 @@ class ShardedTable(nn.Module):
         return whole[self.spread.places(torch.arange(self.rows))]
 
     def dtensor(self, own: Tensor) -> DTensor:
-        """(own rows, ...) as a DTensor of the whole: in the order of places, and the same for any number of processes."""
+        """(own rows, ...) as a DTensor of the whole: in the order of places, the same for any number of processes."""
         return self.processes.sharded(own, self.rows)
 
 
@@ -181,7 +181,7 @@ class _Lookup(torch.autograd.Function):
     """
 
     @staticmethod
-    def forward(  # type: ignore[override]
+    def forward(
         ctx: Any, weight: Tensor, route: Route, rows: int, processes: Processes, exchange: torch.dtype
     ) -> Tensor:
         ctx.route, ctx.processes, ctx.exchange = route, processes, exchange
@@ -193,7 +193,7 @@ class _Lookup(torch.autograd.Function):
         return processes.own_sum(partial[:-1].view(rows, width)).to(weight.dtype)
 
     @staticmethod
-    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None, None]:  # type: ignore[override]
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None, None, None]:
         route: Route = ctx.route
         whole = ctx.processes.whole(gradient.to(ctx.exchange), ctx.rows).view(route.total, -1)
         if route.padded:
@@ -201,8 +201,8 @@ class _Lookup(torch.autograd.Function):
             values.masked_fill_((route.lookups == route.total)[:, None], 0)
         else:
             values = whole.index_select(0, route.lookups).float()
-        # Each process has the mean loss of its own samples. Of the dense gradients DistributedDataParallel takes the mean
-        # over processes; of these the sum came together.
+        # Each process has the mean loss of its own samples. DistributedDataParallel takes the mean over processes of the
+        # dense gradients; of these the sum came together.
         values /= ctx.processes.count
         sparse = torch.sparse_coo_tensor(route.own_rows[None], values, ctx.shape, check_invariants=False)
         return sparse, None, None, None, None
