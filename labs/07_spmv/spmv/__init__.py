@@ -19,7 +19,6 @@ Source: the modules of `formats`, and kernels.py, name theirs.
 # checks                     whether an answer is right: three gates
 # bugs                       35 mistakes that others made, and the tests that keep them away
 # family                     the kernels as a family of gpukit's commands
-# tables                     tables for a terminal that is as narrow as it likes
 # libraries/                 what others make of it: SciPy, CuPy, cuSPARSE, PyTorch
 # profiling/                 `gpukit spmv`: every way on one matrix, which it should be, tables and figures
 # bench/                     `gpukit bench spmv`: every way and library on many matrices, tables and figures

@@ -31,4 +31,6 @@ Source: the modules name theirs.
 # command                    `gpukit ctr`
 # __main__                   the same as a script, for torchrun
 
+FAMILY = "family:FAMILY"
+BENCH = "bench.command:bench"
 COMMANDS = {"ctr": "command:ctr"}

@@ -13,9 +13,9 @@ from gpukit.bench.table import STATUS_STYLES
 from gpukit.bench.units import counter_name, number
 from gpukit.registry import CPP, NUMBA
 from gpukit.report.layout import compact
+from gpukit.report.tables import Cell, fitting
 from gpukit.timing import in_units
 
-from ..tables import Cell, fitting
 from . import summary
 from .figures import short
 

@@ -13,10 +13,10 @@ from rich.text import Text
 from gpukit.bench.running import NOT_RUN, WRONG
 from gpukit.registry import CPP
 from gpukit.report.layout import compact, exact
+from gpukit.report.tables import fitting
 from gpukit.timing import in_units
 
 from ..matrices.statistics import Statistics
-from ..tables import fitting
 from .model import Counted, Profile, Timed, requests, sectors
 
 STYLES = {WRONG: "bold white on red", NOT_RUN: "dim"}

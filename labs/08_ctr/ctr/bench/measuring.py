@@ -30,14 +30,23 @@ ON_HOST = 1 << 21  # training rows that loaders of the host read: a stretch of t
 SEED = 7
 
 Say = Callable[[str], None]
+Keep = Callable[[dict[str, Any]], None]
 
 
 class Ladder:
     """One log and one network to start from, on one device, and what was found of them so far."""
 
-    def __init__(self, log: ClickLog, device: torch.device, say: Say, seconds: float = 1.5, seed: int = SEED):
-        """seconds: how long a rung is timed, about."""
-        self.log, self.device, self.say, self.seconds, self.seed = log, device, say, seconds, seed
+    def __init__(
+        self,
+        log: ClickLog,
+        device: torch.device,
+        say: Say,
+        seconds: float = 1.5,
+        seed: int = SEED,
+        keep: Keep = lambda result: None,
+    ):
+        """seconds: how long a rung is timed, about. keep: given the result so far whenever it has grown."""
+        self.log, self.device, self.say, self.seconds, self.seed, self.keep = log, device, say, seconds, seed, keep
         train_part = log.split("train")
         torch.manual_seed(seed)
         self.network = Network(log.schema, DIM, HIDDEN)
@@ -76,7 +85,7 @@ class Ladder:
         """Every rung at one batch, against bandwidth and rates of matrix products ("float32", "bfloat16")."""
         for rung in ladder(batch, large):
             if not only or rung.name in only:
-                self.result["ladder"].append(self._rung(rung, gb_s, tflops))
+                self._found("ladder", self._rung(rung, gb_s, tflops))
 
     def _rung(self, rung: Rung, gb_s: float, tflops: dict[str, float]) -> dict[str, Any]:
         switches = rung.switches
@@ -92,7 +101,7 @@ class Ladder:
             took = step_time(step, self.device, self.seconds, WARM_UP[switches.loader])
         except Exception as error:
             # Whatever a compiler or a driver says: one rung that a device cannot do is no reason to lose the others.
-            found["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            found["error"] = _in_short(error)
             self.say(f"{switches.batch:>8,} {rung.name:<10} {found['error']}")
             return found
         finally:
@@ -132,11 +141,17 @@ class Ladder:
             shares.append(len(torch.unique(rows)) / rows.numel())
         return sum(shares) / len(shares)
 
+    def _found(self, what: str, entry: dict[str, Any]) -> None:
+        self.result[what].append(entry)
+        self.keep(self.result)
+
     def _make(self, switches: Switches) -> Any:
         return make(switches, self.network, self.host, self.data, self.seed, self.operations)
 
     def _tidy(self) -> None:
-        """Tables of a gigabyte are not left for the collector to find."""
+        """Tables of a gigabyte are not left for the collector to find, nor compiled code: PyTorch compiles a function
+        for eight objects at most."""
+        torch.compiler.reset()
         gc.collect()
         if self.device.type == "cuda":
             torch.cuda.empty_cache()
@@ -152,13 +167,13 @@ class Ladder:
                 step = self._make(replace(rungs[rung], batch=batch))
                 found = train(name, step, batch, samples, self.test, self.device)
             except Exception as error:
-                self.result["quality"].append({"name": name, "batch": batch, "error": str(error)[:300]})
+                self._found("quality", {"rung": rung, "name": name, "batch": batch, "error": _in_short(error)})
                 continue
             finally:
                 step = None
                 self._tidy()
-            compared = compared or found
-            self.result["quality"].append({"rung": rung, **found.to_dict(compared if found is not compared else None)})
+            compared = found if name == reference else compared
+            self._found("quality", {"rung": rung, **found.to_dict(compared if found is not compared else None)})
             self.say(f"{batch:>8,} {name}: test logloss {found.figures['logloss']:.5f}, AUC {found.figures['auc']:.4f}")
 
     # --- where the time goes -----------------------------------------------------------------------------------------
@@ -170,11 +185,15 @@ class Ladder:
             took = step_time(step, self.device, self.seconds / 3, WARM_UP["resident"])
             found = profile(step, took.seconds)
         except Exception as error:
-            found = {"error": str(error)[:300]}
+            found = {"error": _in_short(error)}
         finally:
             step = None
             self._tidy()
-        self.result["profiles"].append({"batch": batch, "rung": rung, **found})
+        self._found("profiles", {"batch": batch, "rung": rung, **found})
+
+
+def _in_short(error: Exception) -> str:
+    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def matrix_tflops(device: torch.device, size: int = 8192) -> dict[str, float]:

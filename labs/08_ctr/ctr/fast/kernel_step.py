@@ -22,7 +22,7 @@ from ..errors import CtrError
 from ..model.network import Network
 from .eager import EPS, RATE, RATE_OF_TABLE, learned
 from .operations import Operations
-from .resident import Resident
+from .resident import Resident, refuse_small
 
 ALIGNED = 16  # numbers: the width of the network's input is a multiple, for the matrix products' sake
 WARM_UP = 11  # steps before a capture: PyTorch allocates and CuPy loads in the first ones
@@ -88,8 +88,7 @@ class KernelStep:
         compiled: bool = False,
         graph: bool = False,
     ):
-        if data.batches(batch) == 0:
-            raise CtrError(f"{data.size:,} impressions hold no batch of {batch:,}: use a smaller batch")
+        refuse_small(data.size, batch)
         device = data.labels.device
         fields, numbers = data.rows.shape[1], data.dense.shape[1]
         self.start = copy.deepcopy(network).to(device)

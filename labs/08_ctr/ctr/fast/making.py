@@ -14,7 +14,7 @@ from .eager import EagerStep, Rows, from_host, from_resident
 from .kernel_step import KernelStep
 from .loaders import ahead, copied, endless, loader, on_host
 from .operations import CudaOperations, Operations, TorchOperations
-from .resident import Resident
+from .resident import Resident, refuse_small
 from .switches import Switches
 
 
@@ -51,6 +51,8 @@ def make(
     Args:
         part: training rows for the loaders of the host. data: training rows on the device for all others.
         by: operations on the table, for steps with our kernels.
+
+    Raises CtrError where the rows hold no whole batch.
     """
     device = data.labels.device
     if switches.optimizer == "kernels":
@@ -65,6 +67,7 @@ def make(
             graph=switches.graph,
         )
     batches: Iterator[Rows]
+    refuse_small(data.size if switches.loader == "resident" else part.rows, switches.batch)
     if switches.loader == "resident":
         batches = from_resident(data, switches.batch, InOrder(seed))
     else:

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+import gpukit
+
 from ..errors import CtrError
 from .resident import Resident
 
@@ -20,6 +22,7 @@ THREADS = 256  # of a block, as kernels.cu has it for the last kernel
 SPAN = 8  # as in kernels.cu
 LANES = (2, 4, 8, 16, 32)  # of a row of 4 numbers each
 MOST = 2**31 - 1  # threads of a launch
+TYPES = {torch.float32: "float", torch.bfloat16: "Bf16"}
 
 
 class Operations(Protocol):
@@ -65,37 +68,28 @@ class TorchOperations:
         table[rows] -= rate * sums / (total.sqrt() + eps)[:, None]
 
 
-class CudaOperations:
-    """By the kernels of kernels.cu, through CuPy, on PyTorch's current stream.
+class KernelOperations:
+    """By the kernels of kernels.cu; who launches them is left open.
 
     dim: the numbers of a row. Raises CtrError for a dim that the kernels do not have.
     """
 
-    def __init__(self, device: torch.device, dim: int):
-        import cupy
-
+    def __init__(self, dim: int):
         self.lanes = dim // 4
         if dim % 4 or self.lanes not in LANES:
             raise CtrError(
                 f"our kernels take rows of {', '.join(str(4 * lanes) for lanes in LANES)} numbers, not of {dim}"
             )
-        self.cupy = cupy
-        self.types = {torch.float32: "float", torch.bfloat16: "Bf16"}
-        names = [f"rowwise_adagrad_finish<{self.lanes}>"]
-        for name in self.types.values():
-            names += [f"batch<{name}>", f"rowwise_adagrad<{name}, {self.lanes}>"]
-        with cupy.cuda.Device(device.index or 0):
-            source = SOURCE.read_text(encoding="utf-8")
-            module = cupy.RawModule(code=source, options=("--std=c++17",), name_expressions=names)
-            self.kernels = {name: module.get_function(name) for name in names}
-        self.streams: dict[int, Any] = {}
+        self.names = [f"rowwise_adagrad_finish<{self.lanes}>"]
+        for name in TYPES.values():
+            self.names += [f"batch<{name}>", f"rowwise_adagrad<{name}, {self.lanes}>"]
         self.edges: dict[int, tuple[Tensor, Tensor]] = {}
 
     def batch(self, data: Resident, table: Tensor, first: Tensor, x: Tensor, y: Tensor, keys: Tensor) -> None:
         (n, fields), width = keys.shape, x.shape[1]
         pointers = (data.rows, data.dense, data.labels, table, first, x, y, keys)
         sizes = (n, fields, data.dense.shape[1], width, table.shape[1])
-        self._launch(f"batch<{self.types[x.dtype]}>", n * (width // 4), *pointers, *sizes)
+        self._launch(f"batch<{TYPES[x.dtype]}>", n * (width // 4), *pointers, *sizes)
 
     def update(
         self, keys: Tensor, order: Tensor, gradient: Tensor, table: Tensor, state: Tensor, rate: float, eps: float
@@ -104,7 +98,7 @@ class CudaOperations:
         spans = -(-ids // SPAN)
         heads, tails = self._edges(spans, table)
         pointers = (keys, order, gradient, table, state, heads, tails)
-        kernel = f"rowwise_adagrad<{self.types[gradient.dtype]}, {self.lanes}>"
+        kernel = f"rowwise_adagrad<{TYPES[gradient.dtype]}, {self.lanes}>"
         self._launch(kernel, spans * self.lanes, *pointers, ids, ids // n, width, rate, eps)
         kernel = f"rowwise_adagrad_finish<{self.lanes}>"
         self._launch(kernel, spans * self.lanes, keys, heads, tails, table, state, ids, rate, eps)
@@ -116,10 +110,36 @@ class CudaOperations:
         return self.edges[spans]
 
     def _launch(self, kernel: str, threads: int, *arguments: Tensor | int | float) -> None:
+        """Starts so many threads, or a few more, in blocks of THREADS."""
         if threads > MOST:
             raise CtrError(f"a batch that needs {threads:,} threads is too large for one launch: use a smaller batch")
-        packed = tuple(_packed(argument) for argument in arguments)
-        self.kernels[kernel]((-(-threads // THREADS),), (THREADS,), packed, stream=self._stream())
+        self._start(kernel, (-(-threads // THREADS),), (THREADS,), arguments)
+
+    def _start(
+        self, kernel: str, grid: tuple[int], block: tuple[int], arguments: tuple[Tensor | int | float, ...]
+    ) -> None:
+        raise NotImplementedError
+
+
+class CudaOperations(KernelOperations):
+    """On a GPU: through CuPy, on PyTorch's current stream."""
+
+    def __init__(self, device: torch.device, dim: int):
+        super().__init__(dim)
+        import cupy
+
+        self.cupy = cupy
+        with cupy.cuda.Device(device.index or 0):
+            source = SOURCE.read_text(encoding="utf-8")
+            module = cupy.RawModule(code=source, options=("--std=c++17",), name_expressions=self.names)
+            self.kernels = {name: module.get_function(name) for name in self.names}
+        self.streams: dict[int, Any] = {}
+
+    def _start(
+        self, kernel: str, grid: tuple[int], block: tuple[int], arguments: tuple[Tensor | int | float, ...]
+    ) -> None:
+        packed = tuple(_number(one) if isinstance(one, int | float) else np.uint64(one.data_ptr()) for one in arguments)
+        self.kernels[kernel](grid, block, packed, stream=self._stream())
 
     def _stream(self) -> Any:
         address = torch.cuda.current_stream().cuda_stream
@@ -128,8 +148,26 @@ class CudaOperations:
         return self.streams[address]
 
 
-def _packed(argument: Tensor | int | float) -> np.generic:
-    """As a kernel takes it: the address of a tensor, int or float."""
-    if isinstance(argument, Tensor):
-        return np.uint64(argument.data_ptr())
-    return np.int32(argument) if isinstance(argument, int) else np.float32(argument)
+class MachineOperations(KernelOperations):
+    """On gpukit's CPU machine, which is slow, counts, and finds what is wrong with a kernel."""
+
+    def __init__(self, dim: int):
+        super().__init__(dim)
+        module = gpukit.RawModule(code=SOURCE.read_text(encoding="utf-8"), name_expressions=self.names)
+        self.kernels = {name: module.get_function(name) for name in self.names}
+
+    def _start(
+        self, kernel: str, grid: tuple[int], block: tuple[int], arguments: tuple[Tensor | int | float, ...]
+    ) -> None:
+        packed = tuple(_number(one) if isinstance(one, int | float) else _array(one) for one in arguments)
+        self.kernels[kernel](grid, block, packed)
+
+
+def _number(value: int | float) -> np.generic:
+    """As a kernel takes it: an int or a float of C++."""
+    return np.int32(value) if isinstance(value, int) else np.float32(value)
+
+
+def _array(tensor: Tensor) -> np.ndarray:
+    """The memory of a tensor on the host; NumPy, which has no bfloat16, has its bits."""
+    return (tensor.view(torch.uint16) if tensor.dtype == torch.bfloat16 else tensor).detach().numpy()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from ..errors import CtrError
 from ..model.network import Network
 from ..storage.log import Part
 
@@ -50,3 +51,9 @@ def resident(part: Part, network: Network, device: torch.device) -> Resident:
         dense[these] = (torch.tensor(part.dense[these]).to(device) - mean) * scale
         labels[these] = torch.tensor(part.labels[these]).to(device)
     return Resident(rows, dense, labels)
+
+
+def refuse_small(rows: int, batch: int) -> None:
+    """Raises CtrError where rows hold no whole batch: an epoch of none would never end."""
+    if rows < batch:
+        raise CtrError(f"{rows:,} impressions hold no batch of {batch:,}: use a smaller batch")

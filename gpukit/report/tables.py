@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -13,12 +14,17 @@ LEAST_FIRST = 24  # characters of a first column that takes several lines
 
 
 def fitting(
-    headings: Sequence[str], rows: Sequence[Sequence[Cell]], width: int, styles: Sequence[str] = ()
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    width: int,
+    styles: Sequence[str] = (),
+    words: Sequence[int] = (),
 ) -> RenderableType:
     """The rows under their headings in tables of at most `width` columns of characters.
 
     headings: they break where they have a newline. The first column is text, and may take several lines where it is
     long and the table does not fit; the others are numbers, and never do. A row may end early. styles: of each row.
+    words: columns besides the first that are text, and begin on the left.
     """
     wide = [
         max(map(_cells, [heading, *(row[k] for row in rows if k < len(row))])) for k, heading in enumerate(headings)
@@ -32,7 +38,7 @@ def fitting(
         parts[-1].append(column)
     made: list[RenderableType] = []
     for part in parts:
-        made += [*([Text("")] if made else []), _table([0, *part], headings, rows, styles, wide[0])]
+        made += [*([Text("")] if made else []), _table([0, *part], headings, rows, styles, wide[0], words)]
     return Group(*made)
 
 
@@ -42,12 +48,18 @@ def _cells(cell: Cell) -> int:
 
 
 def _table(
-    columns: Sequence[int], headings: Sequence[str], rows: Sequence[Sequence[Cell]], styles: Sequence[str], first: int
+    columns: Sequence[int],
+    headings: Sequence[str],
+    rows: Sequence[Sequence[Cell]],
+    styles: Sequence[str],
+    first: int,
+    words: Sequence[int],
 ) -> Table:
     made = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
     made.add_column(headings[0], width=first, vertical="bottom")
     for column in columns[1:]:
-        made.add_column(headings[column], justify="right", no_wrap=True, vertical="bottom")
+        side: Literal["left", "right"] = "left" if column in words else "right"
+        made.add_column(headings[column], justify=side, no_wrap=True, vertical="bottom")
     for k, row in enumerate(rows):
         made.add_row(
             *(row[column] if column < len(row) else "" for column in columns), style=styles[k] if styles else ""

@@ -1,0 +1,88 @@
+"""`gpukit bench ctr --machine gpu`: every rung timed, the ends of the ladder tested, and where the time goes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gpukit import timing
+from gpukit.devices import Device
+
+from ..errors import CtrError
+from ..fast.switches import ladder
+from .logs import given_or_made
+from .measuring import Ladder, matrix_tflops
+
+BATCHES = (8_192, 65_536)
+TIMES = 4  # the batch of the last rung is the next one, and after the largest so many times it
+# What the ends of the ladder do to the quality: what it is called, and its rung.
+REFERENCE = "row-wise, float32, eager"
+WAYS = (("dense Adam, eager", "one_table"), (REFERENCE, "rowwise"), ("all switches", "graph"))
+PROFILED = "graph"
+
+
+def measure(
+    folder: Path | None,
+    device: Device,
+    *,
+    batches: Sequence[int],
+    rungs: Sequence[str],
+    samples: int | None,
+    seconds: float,
+    quality: bool,
+    profiles: bool,
+    say: Callable[[str], None],
+    keep: Callable[[dict[str, Any]], None],
+) -> None:
+    """Args:
+        folder: of a log; one is made without it. batches, rungs: BATCHES and all rungs where there are none.
+        samples: of a test of quality; all training rows once where it is None.
+        keep: given the result so far whenever it has grown.
+
+    Raises CtrError for a rung that there is not, and for a log that is too small for the batches.
+    """
+    refuse_unknown(rungs)
+    if not torch.cuda.is_available():
+        raise CtrError("PyTorch sees no GPU: install a PyTorch that is built for CUDA, or use --machine cpu")
+    here = torch.device("cuda")
+    larger = with_larger(batches or BATCHES)
+    tested = sorted({batch for pair in larger for batch in pair})
+    log = given_or_made(folder, "facts", say)
+    rows = log.split("train").rows
+    samples = rows if samples is None else samples
+    smallest = min(rows, samples) if quality else rows
+    if smallest < tested[-1]:
+        raise CtrError(f"a batch of {tested[-1]:,} impressions is more than {smallest:,}: use smaller batches")
+    ceilings = {"copy": timing.copy_ceiling(device).bandwidth_gb_s, "tflops": matrix_tflops(here)}
+    device.xp.get_default_memory_pool().free_all_blocks()
+    found = {"ceilings": ceilings, "samples": samples}
+    runs = Ladder(log, here, say, seconds, keep=lambda result: keep(found | result))
+    for batch, large in larger:
+        runs.time(batch, large, ceilings["copy"], ceilings["tflops"], rungs)
+    if quality:
+        for batch in tested:
+            runs.quality(batch, samples, WAYS, REFERENCE)
+    if profiles:
+        for batch, _ in larger:
+            runs.profile(batch, PROFILED)
+    keep(found | runs.result)
+
+
+def with_larger(batches: Sequence[int]) -> list[tuple[int, int]]:
+    """Each batch, from the smallest on, and the one of its last rung.
+
+    >>> with_larger([65_536, 8_192])
+    [(8192, 65536), (65536, 262144)]
+    """
+    ordered = sorted(set(batches))
+    return list(zip(ordered, [*ordered[1:], TIMES * ordered[-1]], strict=True))
+
+
+def refuse_unknown(rungs: Sequence[str]) -> None:
+    known = [rung.name for rung in ladder(1, 1)]
+    for name in rungs:
+        if name not in known:
+            raise CtrError(f"the ladder has no rung {name!r}: it has {', '.join(known)}")
