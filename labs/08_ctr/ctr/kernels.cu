@@ -68,7 +68,9 @@ extern "C" __global__ void gather_lane(const int* __restrict__ rows, const float
 
 // One thread per four numbers: 16 bytes a lane, so that a warp asks for four rows of 32 numbers at once.
 //
-// Versus: gather_lane: a quarter of the requests and of the instructions, for the same sectors.
+// Versus: gather_lane: a lane has four numbers, where it had one, and an id is read for all four.
+//
+// Expect: load requests and instructions fall to a quarter, for the same sectors of rows; those of ids fall, too.
 extern "C" __global__ void gather_vector(const int* __restrict__ rows, const float* __restrict__ table,
                                          float* __restrict__ out, int ids, int dim) {
     int quads = dim / 4;
