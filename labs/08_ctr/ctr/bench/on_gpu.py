@@ -21,7 +21,7 @@ TIMES = 4  # the batch of the last rung is the next one, and after the largest s
 # What the ends of the ladder do to the quality: what it is called, and its rung.
 REFERENCE = "row-wise, float32, eager"
 WAYS = (("dense Adam, eager", "one_table"), (REFERENCE, "rowwise"), ("all switches", "graph"))
-PROFILED = "graph"
+PROFILED = ("one_table", "rowwise", "kernels", "bfloat16", "graph")
 
 
 def measure(
@@ -56,18 +56,20 @@ def measure(
     smallest = min(rows, samples) if quality else rows
     if smallest < tested[-1]:
         raise CtrError(f"a batch of {tested[-1]:,} impressions is more than {smallest:,}: use smaller batches")
-    ceilings = {"copy": timing.copy_ceiling(device).bandwidth_gb_s, "tflops": matrix_tflops(here)}
+    copy, tflops = timing.copy_ceiling(device).bandwidth_gb_s, matrix_tflops(here)
+    assert copy is not None  # its bytes are known
     device.xp.get_default_memory_pool().free_all_blocks()
-    found = {"ceilings": ceilings, "samples": samples}
+    found = {"ceilings": {"copy": copy, "tflops": tflops}, "samples": samples}
     runs = Ladder(log, here, say, seconds, keep=lambda result: keep(found | result))
     for batch, large in larger:
-        runs.time(batch, large, ceilings["copy"], ceilings["tflops"], rungs)
+        runs.time(batch, large, copy, tflops, rungs)
     if quality:
         for batch in tested:
             runs.quality(batch, samples, WAYS, REFERENCE)
     if profiles:
         for batch, _ in larger:
-            runs.profile(batch, PROFILED)
+            for rung in PROFILED:
+                runs.profile(batch, rung)
     keep(found | runs.result)
 
 

@@ -12,8 +12,8 @@ STEPS = 20
 
 # The first that a kernel's name fits. What is in none of them is a pass over activations.
 GROUPS = (
-    ("gather", r"\bbatch<"),
-    ("update", r"rowwise_adagrad"),
+    ("gather", r"\bbatch<|[Ii]ndexSelect|gather_kernel|gpu_index_kernel"),
+    ("update", r"rowwise_adagrad|coalesce|UniqueByKey|AdjacentDifference|indexFunc|index_put|embedding_backward"),
     ("sort", r"[Ss]ort|[Rr]adix|onesweep|fill_reverse_indices|sort_postprocess"),
     ("matrix products", r"gemm|cutlass|nvjet|cublas|xmma|gemv|splitK|dot_kernel|mma_"),
     ("Adam", r"[Aa]dam|multi_tensor"),

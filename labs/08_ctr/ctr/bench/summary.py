@@ -57,3 +57,11 @@ def costs(rungs: Sequence[Entry]) -> list[Entry]:
         if "cost" in rung and all(rung["cost"] != other["cost"] for other in found):
             found.append(rung)
     return found
+
+
+def profiles(result: Result) -> dict[int, list[Entry]]:
+    """By batch."""
+    found: dict[int, list[Entry]] = {}
+    for entry in result["profiles"]:
+        found.setdefault(entry["batch"], []).append(entry)
+    return found

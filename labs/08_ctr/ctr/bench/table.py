@@ -24,12 +24,6 @@ MOVED = (
     ("dense_optimizer", "dense\nAdam"),
     ("bytes", "bytes"),
 )
-COUNTED = (
-    ("global_load_requests", "Load requests"),
-    ("global_load_sectors", "Sectors loaded"),
-    ("global_store_sectors", "Sectors stored"),
-    ("global_atomic_sectors", "Sectors of atomics"),
-)
 FLOOR = (
     "Floor: the bytes that a step must move at the bandwidth of a copy, and then its matrix products at the rate of a "
     "large one, both measured in the same process."
@@ -100,8 +94,11 @@ def _gpu(result: Result, console: Console) -> None:
             *_errors(result["quality"]),
             Text(PAIRED),
         )
-    for profile in result["profiles"]:
-        _print(console, *_profile(profile, console.width))
+    for batch, profiles in summary.profiles(result).items():
+        _print(console, Text(f"Where a step at batch {batch:,} goes, as parts of its time", "bold"))
+        console.print(_profiles([entry for entry in profiles if "groups" in entry], console.width), highlight=False)
+        for error in _errors(profiles):
+            console.print(error, highlight=False)
     if result["profiles"]:
         console.print(SIDE_BY_SIDE, highlight=False)
 
@@ -122,7 +119,9 @@ def _ladder(rungs: Sequence[Entry], width: int) -> RenderableType:
 
 
 def _errors(entries: Sequence[Entry]) -> list[Text]:
-    return [Text(f"{entry['name']} failed: {entry['error']}", "red") for entry in entries if "error" in entry]
+    """Of rungs, ways of training and profiles: what a compiler or a driver said."""
+    failed = [(entry.get("name", entry.get("rung")), entry["error"]) for entry in entries if "error" in entry]
+    return [Text(f"{name} failed: {error}", "red") for name, error in failed]
 
 
 def _costs(rungs: Sequence[Entry], width: int) -> RenderableType:
@@ -170,19 +169,24 @@ def _quality(entries: Sequence[Entry], width: int) -> RenderableType:
     return fitting(headings, rows, width)
 
 
-def _profile(found: Entry, width: int) -> list[RenderableType]:
-    title = Text(f"Where a step of {found['rung']} at batch {found['batch']:,} goes", "bold")
-    if "error" in found:
-        return [title, Text(f"not measured: {found['error']}", "red")]
-    headings = ["kernels of", "us", "% of\nthe step", "launches"]
+def _profiles(found: Sequence[Entry], width: int) -> RenderableType:
+    """Of each rung, how the time of a step is shared by what its kernels do."""
+    groups: dict[str, float] = {}
+    for entry in found:
+        for name, group in entry["groups"].items():
+            groups[name] = groups.get(name, 0.0) + group["us"] / entry["us_of_step"]
     rows: list[Sequence[Cell]] = [
-        [name, f"{group['us']:,.1f}", f"{100 * group['us'] / found['us_of_step']:.0f}", f"{group['launches']:,.0f}"]
-        for name, group in sorted(found["groups"].items(), key=lambda item: -item[1]["us"])
+        [name, *(_percent(entry["groups"].get(name, {"us": 0.0})["us"], entry) for entry in found)]
+        for name in sorted(groups, key=lambda name: -groups[name])
     ]
-    share = 100 * found["us_of_kernels"] / found["us_of_step"]
-    rows.append(["all kernels", f"{found['us_of_kernels']:,.1f}", f"{share:.0f}", f"{found['launches']:,.0f}"])
-    rows.append(["a step, timed alone", f"{found['us_of_step']:,.1f}", "100"])
-    return [title, fitting(headings, rows, width)]
+    rows.append(["all kernels", *(_percent(entry["us_of_kernels"], entry) for entry in found)])
+    rows.append(["launches of a step", *(f"{entry['launches']:,.0f}" for entry in found)])
+    rows.append(["us of a step", *(f"{entry['us_of_step']:,.0f}" for entry in found)])
+    return fitting(["kernels of", *(entry["rung"] for entry in found)], rows, width)
+
+
+def _percent(us: float, entry: Entry) -> str:
+    return f"{100 * us / entry['us_of_step']:.0f} %" if us else "-"
 
 
 def _three(value: float) -> str:
@@ -205,8 +209,9 @@ def _cpu(result: Result, console: Console) -> None:
         rungs = [entry for entry in result["costs"] if entry["batch"] == batch]
         title = f"Bytes and operations of one impression at batch {batch:,}; floor of {result['ceilings']['of']}"
         _print(console, Text(title, "bold"), _costs(rungs, console.width))
-    for table in _accesses(result["accesses"], console.width):
-        _print(console, table)
+    if result["accesses"]:
+        for table in _accesses(result["accesses"], console.width):
+            _print(console, table)
 
 
 def _compared(entries: Sequence[Entry], width: int) -> RenderableType:
@@ -220,14 +225,29 @@ def _compared(entries: Sequence[Entry], width: int) -> RenderableType:
 
 
 def _accesses(entries: Sequence[Entry], width: int) -> list[RenderableType]:
-    """A table for each counter that has something to say: a row for each kernel, a column for ids and width."""
-    made: list[RenderableType] = []
-    kernels = list(dict.fromkeys(entry["kernel"] for entry in entries))
-    columns = list(dict.fromkeys((entry["ids"], entry["dim"]) for entry in entries))
+    """Sectors by kernel, ids and width of a row; requests by kernel and width, since ids do not change them."""
+    dims = list(dict.fromkeys(entry["dim"] for entry in entries))
     found = {(entry["kernel"], entry["ids"], entry["dim"]): entry["counters"] for entry in entries}
-    for counter, about in COUNTED:
-        headings = ["kernel", *(f"{ids}\n{dim}" for ids, dim in columns)]
-        rows = [[kernel, *(_three(found[kernel, *column][counter]) for column in columns)] for kernel in kernels]
-        title = f"{about} an id, by ids and numbers of a row"
-        made.append(Group(Text(title, "bold"), fitting(headings, rows, width)))
-    return made
+    kinds = list(dict.fromkeys((entry["kernel"], entry["ids"]) for entry in entries))
+    kernels = dict(kinds)  # of each kernel the last kind of ids
+    sectors = _counted("sectors", found, [(f"{name}, {ids}", (name, ids)) for name, ids in kinds], dims, width)
+    requests = _counted("requests", found, [(name, (name, ids)) for name, ids in kernels.items()], dims, width)
+    return [
+        Group(Text("Sectors of 32 bytes an id, by numbers of a row; of atomics as stores", "bold"), sectors),
+        Group(Text("Requests of a warp an id", "bold"), requests),
+    ]
+
+
+def _counted(
+    what: str, found: dict[Any, Any], named: Sequence[tuple[str, Any]], dims: Sequence[int], width: int
+) -> RenderableType:
+    """Loads, then what is written, a column for each width of a row."""
+    headings = ["kernel, ids", *(f"load\n{dim}" for dim in dims), *(f"store\n{dim}" for dim in dims)]
+    rows = []
+    for name, key in named:
+        counters = [found[*key, dim] for dim in dims]
+        loads = [one[f"global_load_{what}"] for one in counters]
+        atomics = "global_atomics" if what == "requests" else "global_atomic_sectors"
+        written = [one[f"global_store_{what}"] + one[atomics] for one in counters]
+        rows.append([name, *(_three(value) for value in (*loads, *written))])
+    return fitting(headings, rows, width)
