@@ -80,8 +80,8 @@ def rungs(result: Result) -> Figure | None:
         height=1.9 + (0.9 + 0.31 * count) * len(ladders),
         rows=len(ladders),
         caption=f"{_caption(result)} Percent: of the floor, which is the bytes that a step must move at the "
-        f"bandwidth of a copy ({result['ceilings']['copy']:,.0f} GB/s) and then its matrix products at the rate of a large "
-        "one. Median of rounds of many steps.",
+        f"bandwidth of a copy ({result['ceilings']['copy']:,.0f} GB/s) and then its matrix products at the rate of a "
+        "large one. Median of rounds of many steps.",
     )
     for axis, (batch, timed) in zip(axes, ladders.items(), strict=True):
         _ladder(axis, batch, timed)
