@@ -85,7 +85,9 @@ def quality(batch: int) -> list[dict[str, Any]]:
             "train_loss": 0.29,
             "logloss": 0.29 + (difference or 0.0),
             "standard_error": 0.00028,
+            "normalized_entropy": 0.89,
             "auc": 0.741,
+            "auc_standard_error": 0.0004,
             "calibration": 1.001,
         }
         if difference is not None:
@@ -142,7 +144,15 @@ def result() -> dict[str, Any]:
             "dim": 32,
             "hidden": [256, 128],
         },
-        "log": {"rows": 20_000_000, "train": 14_000_000, "test": 4_000_000, "clicks": 0.1, "about": {}},
+        "log": {
+            "rows": 20_000_000,
+            "train": 14_000_000,
+            "test": 4_000_000,
+            "clicks": 0.1,
+            "bayes_logloss": 0.28321,
+            "bayes_auc": 0.7654,
+            "about": {},
+        },
         "ladder": rungs,
         "quality": [one for batch in (8_192, 65_536, 262_144) for one in quality(batch)],
         "profiles": [

@@ -18,8 +18,7 @@ from gpukit.warp import warp_sum_everywhere
 
 FULL = 0xFFFFFFFF  # the mask of a whole warp
 WARP = 32
-SPAN = 32  # sorted places that one warp adds up
-FINISHERS = 8  # warps of a block that add up one long run
+SPAN = 16  # sorted places that one warp adds up
 
 
 # --- the gather ------------------------------------------------------------------------------------------------------
@@ -84,7 +83,7 @@ def adagrad(table, state, row, gradient, lane, rate, eps):
 
 @cuda.jit
 def rowwise_adagrad(keys, order, gradient, table, state, heads, tails, fields, rate, eps):
-    """Row-wise Adagrad from sorted keys, part one: a warp adds up 32 neighbours, a lane a number, without atomics.
+    """Row-wise Adagrad from sorted keys, part one: a warp adds up 16 neighbours, a lane a number, without atomics.
 
     A row that lies wholly within a warp's span is stepped at once:
 
@@ -101,7 +100,7 @@ def rowwise_adagrad(keys, order, gradient, table, state, heads, tails, fields, r
         gradient: (impressions, width) float32, of the network's input: field f from column f * dim on.
         table: (rows, dim) float32, stepped; dim at most 32.
         state: (rows,) float32, sums of mean squares.
-        heads, tails: (spans, dim) float32, spans = ids / 32 rounded up: the sum of a run that began in an earlier span,
+        heads, tails: (spans, dim) float32, spans = ids / 16 rounded up: the sum of a run that began in an earlier span,
             and of one that goes on into the next.
         fields: int32.
         rate, eps: float32.
@@ -144,46 +143,34 @@ def rowwise_adagrad(keys, order, gradient, table, state, heads, tails, fields, r
 
 @cuda.jit
 def rowwise_adagrad_finish(keys, heads, tails, table, state, rate, eps):
-    """Row-wise Adagrad from sorted keys, part two: a block of 256 threads for each span steps the row that begins there
-    and goes on.
+    """Row-wise Adagrad from sorted keys, part two: a warp for each span steps the row whose run goes on from there.
 
-    Its warps add up the heads of the spans that the row covers, in an order that is always the same. Most blocks have
-    nothing to do.
+    It adds up the heads of the spans that follow, in an order that is always the same. Most warps have nothing to do;
+    in C++ a whole block shares the runs that are long.
 
     Args:
         keys, heads, tails, table, state, rate, eps: as in rowwise_adagrad.
 
     Source: as rowwise_adagrad.
     """
-    sums = cuda.shared.array((FINISHERS, WARP), np.float32)
-    span, dim = cuda.blockIdx.x, table.shape[1]
-    last = span * SPAN + SPAN - 1  # of this span
-    lane, warp = cuda.threadIdx.x % WARP, cuda.threadIdx.x // WARP
-    begins = False  # does a run begin in this span and go on? The whole block agrees.
-    if last + 1 < keys.size and keys[last] == keys[last + 1]:
-        begins = span == 0 or keys[span * SPAN] != keys[last] or keys[span * SPAN - 1] != keys[last]
-    if begins:
-        key = keys[last]
-        low, high = last + 1, keys.size  # the first place after the run, by bisection
-        while low < high:
-            middle = (low + high) // 2
-            if keys[middle] == key:
-                low = middle + 1
-            else:
-                high = middle
-        spans = (low - 1) // SPAN - span  # that follow and hold a piece of it
-        total = np.float32(0)
-        for j in range(warp, spans, FINISHERS):
-            if lane < dim:
-                total += heads[span + 1 + j, lane]
-        sums[warp, lane] = total
-        cuda.syncthreads()
-        if warp == 0:
+    span, lane = cuda.grid(1) // WARP, cuda.threadIdx.x % WARP
+    dim, following = table.shape[1], (span + 1) * SPAN
+    if following < keys.size:  # the same for all lanes of a warp, as is everything but `lane`
+        key = keys[following - 1]
+        earlier = span > 0 and keys[span * SPAN - 1] == key
+        if keys[following] == key and not earlier:
+            low, high = following + 1, keys.size  # the first place after the run, by bisection
+            while low < high:
+                middle = (low + high) // 2
+                if keys[middle] == key:
+                    low = middle + 1
+                else:
+                    high = middle
             total = np.float32(0)
             if lane < dim:
                 total = tails[span, lane]
-            for w in range(FINISHERS):
-                total += sums[w, lane]
+                for other in range(span + 1, (low - 1) // SPAN + 1):
+                    total += heads[other, lane]
             adagrad(table, state, key, total, lane, rate, eps)
 
 

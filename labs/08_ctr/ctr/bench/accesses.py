@@ -6,14 +6,14 @@ A sector is 32 bytes. A request is one load, store or atomic of a warp.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import gpukit
 
-SOURCE = Path(__file__).parents[1] / "kernels.cu"
+from ..fast.operations import SOURCE, SPAN, THREADS, WARP
+
 DIMS = (4, 8, 16, 32)
 SORTED = "sorted"
 KINDS = (SORTED, "random", "skewed")
@@ -21,7 +21,6 @@ IMPRESSIONS, FIELDS, NUMBERS = 512, 6, 13
 IDS = IMPRESSIONS * FIELDS
 ROWS = 1 << 12  # of the table: neighbours among sorted ids are often the same, or one apart
 EXPONENT = 1.05  # of skewed ids: the k-th row is asked for as often as k ** -EXPONENT says
-THREADS, WARP, SPAN = 256, 32, 32
 UPDATE = "rowwise_adagrad"  # both of its launches together
 KERNELS = (
     "gather_thread",
@@ -101,5 +100,5 @@ def _launches(name: str, kind: str, dim: int, kernel: Callable[[str], Any]) -> l
     finish = (keys, heads, tails, table, state, *sizes, *rates)
     return [
         (kernel("rowwise_adagrad<float>"), spans * WARP, step),
-        (kernel("rowwise_adagrad_finish"), spans * THREADS, finish),
+        (kernel("rowwise_adagrad_finish"), spans * WARP, finish),
     ]

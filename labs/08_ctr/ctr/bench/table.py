@@ -92,7 +92,7 @@ def _gpu(result: Result, console: Console) -> None:
             Text(f"Quality after {result['samples']:,} impressions, in whole batches", "bold"),
             _quality(result["quality"], console.width),
             *_errors(result["quality"]),
-            Text(PAIRED),
+            Text(_best_possible(result["log"]) + PAIRED),
         )
     for batch, profiles in summary.profiles(result).items():
         _print(console, Text(f"Where a step at batch {batch:,} goes, as parts of its time", "bold"))
@@ -167,6 +167,15 @@ def _quality(entries: Sequence[Entry], width: int) -> RenderableType:
             row.append(Text("failed", "bold red"))
         rows.append(row)
     return fitting(headings, rows, width)
+
+
+def _best_possible(log: dict[str, Any]) -> str:
+    """What the true probabilities of a log reach, where it has them."""
+    if log.get("bayes_logloss") is None:
+        return ""
+    return (
+        f"The true probabilities reach a logloss of {log['bayes_logloss']:.5f} and an AUC of {log['bayes_auc']:.4f}. "
+    )
 
 
 def _profiles(found: Sequence[Entry], width: int) -> RenderableType:
