@@ -162,8 +162,19 @@ def test_a_wrong_update_is_seen():
 def test_our_kernels_make_the_same_step_as_pytorch_does(precision):
     """On the CPU machine, launched with the arguments that a GPU gets."""
     switches = Switches(BATCH, "resident", False, "one", "kernels", precision)
-    loss, weight = differences(trained(switches, 3, by=operations.MachineOperations()), trained(switches, 3))
+    loss, weight = differences(trained(switches, 3, by=operations.MachineOperations(8)), trained(switches, 3))
     assert loss < 1e-6 and weight < 1e-6
+
+
+@pytest.mark.parametrize("dim", [4, 6, 24, 256])
+def test_rows_that_the_kernels_do_not_have_are_refused(dim):
+    with pytest.raises(CtrError, match=f"our kernels take rows of 8, 16, 32, 64, 128 numbers, not of {dim}"):
+        operations.KernelOperations(dim)
+
+
+def test_a_batch_of_more_threads_than_a_launch_has_is_refused():
+    with pytest.raises(CtrError, match="needs 2,147,483,648 threads is too large for one launch: use a smaller batch"):
+        operations.KernelOperations(8)._launch("batch<float>", 2**31)
 
 
 def test_in_bfloat16_nearly_the_same_is_learned_and_weights_stay_float32():

@@ -1,10 +1,11 @@
 """Embedding rows and their row-wise Adagrad step in numba.
 
-kernels.cu has the same kernels in CUDA C++ under the same names, and two more: `gather_vector`, since numba has no load
-of 16 bytes from an array of float32, and `batch`, which is `gather_vector` with the numbers of an impression beside it.
+kernels.cu has the same kernels in CUDA C++ under the same names, where the update has four numbers a lane. Two more are
+there alone: `gather_vector`, since numba has no load of 16 bytes from an array of float32, and `batch`, which is that
+with the numbers of an impression beside it.
 
 The tables of all fields are one, `table` (rows, dim) float32; ids and keys are int32 places in it. Blocks are whole
-warps; `rowwise_adagrad` takes rows of at most 32 numbers.
+warps. Both launches of the update have a warp for each span, and take rows of at most 32 numbers.
 """
 
 from __future__ import annotations

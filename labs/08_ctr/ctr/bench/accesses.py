@@ -12,7 +12,7 @@ import numpy as np
 
 import gpukit
 
-from ..fast.operations import SOURCE, SPAN, THREADS, WARP
+from ..fast.operations import LANES, SOURCE, SPAN, THREADS
 
 DIMS = (4, 8, 16, 32)
 SORTED = "sorted"
@@ -55,14 +55,14 @@ def ids_of(kind: str, n: int, rows: int, seed: int = 0) -> np.ndarray:
 def measure(
     kernels: Sequence[str] = KERNELS, kinds: Sequence[str] = KINDS, dims: Sequence[int] = DIMS
 ) -> Iterator[dict[str, Any]]:
-    """For each kernel, kind of ids and width of a row: counters over the ids. The update sorts by itself."""
-    module = gpukit.RawModule(
-        code=SOURCE.read_text(encoding="utf-8"),
-        name_expressions=("batch<float>", "batch<Bf16>", "scatter_atomic<float>", "rowwise_adagrad<float>"),
-    )
+    """For each kernel, kind of ids and width of a row: counters over the ids. The update sorts by itself, and has no
+    rows of 4 numbers."""
+    updates = [name for dim in dims if dim // 4 in LANES for name in _update(dim // 4)]
+    names = ("batch<float>", "batch<Bf16>", "scatter_atomic<float>", *updates)
+    module = gpukit.RawModule(code=SOURCE.read_text(encoding="utf-8"), name_expressions=names)
     for name in kernels:
         for kind in (kind for kind in kinds if name != UPDATE or kind != SORTED):
-            for dim in dims:
+            for dim in (dim for dim in dims if name != UPDATE or dim // 4 in LANES):
                 counted = dict.fromkeys(COUNTERS, 0.0)
                 for kernel, threads, arguments in _launches(name, kind, dim, module.get_function):
                     report = gpukit.profile(kernel, -(-threads // THREADS), THREADS, *arguments, hazards=False)
@@ -96,9 +96,12 @@ def _launches(name: str, kind: str, dim: int, kernel: Callable[[str], Any]) -> l
     keys, spans, state = ids[order], -(-IDS // SPAN), np.zeros(ROWS, np.float32)
     heads, tails = (np.empty((spans, dim), np.float32) for _ in range(2))
     rates = np.float32(0.02), np.float32(1e-8)
-    step = (keys, order, gradient, table, state, heads, tails, np.int32(IDS), one, np.int32(dim), np.int32(dim), *rates)
-    finish = (keys, heads, tails, table, state, *sizes, *rates)
-    return [
-        (kernel("rowwise_adagrad<float>"), spans * WARP, step),
-        (kernel("rowwise_adagrad_finish"), spans * WARP, finish),
-    ]
+    step = (keys, order, gradient, table, state, heads, tails, np.int32(IDS), one, np.int32(dim), *rates)
+    finish = (keys, heads, tails, table, state, np.int32(IDS), *rates)
+    both = zip(_update(dim // 4), (step, finish), strict=True)
+    return [(kernel(name), spans * dim // 4, arguments) for name, arguments in both]
+
+
+def _update(lanes: int) -> tuple[str, str]:
+    """The two kernels of an update of float32, for rows of so many lanes."""
+    return f"rowwise_adagrad<float, {lanes}>", f"rowwise_adagrad_finish<{lanes}>"

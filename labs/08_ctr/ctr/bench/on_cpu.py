@@ -21,7 +21,7 @@ from ..fast.operations import MachineOperations
 from ..fast.switches import ladder
 from . import accesses
 from .logs import given_or_made
-from .measuring import Ladder
+from .measuring import DIM, Ladder
 from .on_gpu import BATCHES, refuse_unknown
 
 BATCH, STEPS = 512, 12  # of the comparison
@@ -127,7 +127,7 @@ def _compared(runs: Ladder, steps: int, say: Callable[[str], None], *, machine: 
     if machine:
         say("compares our kernels, on the CPU machine")
         few = min(steps, STEPS_OF_MACHINE)
-        ours = _learned(_step(runs, "kernels", MachineOperations()), few)
+        ours = _learned(_step(runs, "kernels", MachineOperations(DIM)), few)
         expected = _learned(_step(runs, "rowwise"), few)
         found.append(_difference(runs, ROWWISE[0], "rowwise", "kernels, kernels.cu", expected, ours))
     return found

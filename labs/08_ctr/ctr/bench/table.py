@@ -254,9 +254,9 @@ def _counted(
     headings = ["kernel, ids", *(f"load\n{dim}" for dim in dims), *(f"store\n{dim}" for dim in dims)]
     rows = []
     for name, key in named:
-        counters = [found[*key, dim] for dim in dims]
-        loads = [one[f"global_load_{what}"] for one in counters]
+        counters = [found.get((*key, dim)) for dim in dims]
+        loads = [one and one[f"global_load_{what}"] for one in counters]
         atomics = "global_atomics" if what == "requests" else "global_atomic_sectors"
-        written = [one[f"global_store_{what}"] + one[atomics] for one in counters]
-        rows.append([name, *(_three(value) for value in (*loads, *written))])
+        written = [one and one[f"global_store_{what}"] + one[atomics] for one in counters]
+        rows.append([name, *("-" if value is None else _three(value) for value in (*loads, *written))])
     return fitting(headings, rows, width)
