@@ -67,7 +67,7 @@ def test_rows_that_the_schema_does_not_allow(made):
     dense = np.zeros((1, 2))
     with pytest.raises(CtrError, match="id 7 of field 'ad' at row 0 is outside 0 to 6"):
         made[1](np.array([[0, 7]]), dense)
-    with pytest.raises(CtrError, match="'price' is nan at row 0"):
+    with pytest.raises(CtrError, match="row 0 of 'price' is nan"):
         made[1](np.array([[0, 0]]), np.array([[0, np.nan]]))
 
 

@@ -192,7 +192,7 @@ def test_a_survey_has_the_moments_of_all_rows(monkeypatch):
     [
         ("ids", (90, 1), 9, "id 9 of field 'ad' at row 1,090 is outside 0 to 8"),
         ("ids", (90, 0), -1, "id -1 of field 'member' at row 1,090"),
-        ("dense", (90, 1), np.nan, "'price' is nan at row 1,090"),
+        ("dense", (90, 1), np.nan, "row 1,090 of 'price' is nan"),
         ("labels", (90,), 2, "label at row 1,090 is 2"),
         ("labels", (slice(None),), 0, "all 100 rows from row 1,000 on are not clicked"),
         ("labels", (slice(None),), 1, "all 100 rows from row 1,000 on are clicked"),

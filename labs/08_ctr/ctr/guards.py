@@ -1,9 +1,9 @@
 """What goes wrong without an error: each check raises CtrError with a sentence, or says nothing.
 
-They work on NumPy arrays, or on whatever becomes one, on the host: on a GPU an id out of range is an assertion of the
-device at some later line. `first_row` is the place of the first row in its log.
+They work on NumPy arrays, or on what becomes one, on the host: on a GPU an id out of range is an assertion at some
+later line. `first_row` is the place of the first row in its log.
 
-Source: the mistakes are those of the reports listed in tests/cases/click_models.py and tests/cases/gpu_clocks.py.
+Source: the mistakes are those of the reports listed in tests/cases/host/.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def check_ids(ids: Any, schema: Schema, first_row: int = 0) -> None:
     if ids.ndim != 2 or ids.shape[1] != len(schema.fields):
         raise CtrError(f"ids have the shape {ids.shape}, where (rows, {len(schema.fields)}) belongs")
     rows = np.array([field.rows for field in schema.fields])
-    wrong = (ids < 0) | (ids >= rows)
-    if not wrong.any():
+    if len(ids) == 0 or (ids.min() >= 0 and np.all(ids.max(0) < rows)):
         return
+    wrong = (ids < 0) | (ids >= rows)
     row, column = (int(place) for place in np.argwhere(wrong)[0])
     field = schema.fields[column]
     raise CtrError(
@@ -60,7 +60,7 @@ def check_dense(dense: Any, names: Sequence[str], first_row: int = 0) -> None:
     more = f" and {len(cells) - SHOWN:,} more" if len(cells) > SHOWN else ""
     raise CtrError(
         f"dense features must be finite, and {shown}{more}: look for a logarithm of 0 or less, a division by 0 or a "
-        "missing value in what makes this column (a smaller learning rate cures nothing)"
+        "missing value in what makes this column (one is enough to make all weights NaN, and no learning rate helps)"
     )
 
 
@@ -80,7 +80,7 @@ def check_labels(labels: Any, first_row: int = 0) -> None:
 
 def _wrong_of(wrong: np.ndarray) -> str:
     count = int(np.count_nonzero(wrong))
-    return f"{count:,} of {wrong.size:,} values are wrong" if count > 1 else "the others so far are right"
+    return f"{count:,} of {wrong.size:,} values are wrong" if count > 1 else "no other is"
 
 
 # --- what comes out --------------------------------------------------------------------------------------------------

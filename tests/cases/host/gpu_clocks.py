@@ -1,7 +1,7 @@
 """Clocks that stop before the GPU does, on a model of a stream: launches cost the host 5 us, and work runs in order.
 
-Source: TristanBilot/mlx-benchmark pull 21, NVIDIA/accelerated-computing-hub pull 81, ENCCS/julia-for-hpc issue 56; a full
-queue: numba/numba issue 4390, arrayfire/arrayfire issue 1388.
+Source: TristanBilot/mlx-benchmark pull 21, NVIDIA/accelerated-computing-hub pull 81, ENCCS/julia-for-hpc issue 56. A
+launch queue that is full: numba/numba issue 4390, arrayfire/arrayfire issue 1388.
 """
 
 LAUNCH, PLACES = 5e-6, 1024  # seconds on the host; launches that fit into the queue
