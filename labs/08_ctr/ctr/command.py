@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -43,7 +43,8 @@ def ctr() -> None:
 @click.option("--deterministic", is_flag=True, default=None, help="The same bits every time, also on a GPU.")
 @click.option("--device", metavar="cpu|cuda", help="Where it trains (default: cpu).")
 @click.option("--baselines/--no-baselines", default=True, help="Train what the model must beat, too.")
-def train(log_folder: Path | None, out: Path | None, resume: bool, baselines: bool, **given: Any) -> int:
+@click.option("--sharded", is_flag=True, help="As one of the processes that torchrun started; the model alone.")
+def train(log_folder: Path | None, out: Path | None, resume: bool, baselines: bool, sharded: bool, **given: Any) -> int:
     """Train on the click log LOG, and judge the model on its last days.
 
     Without LOG it is made first, in ./ctr-log, from a known world: then the table says how far each predictor is from
@@ -56,6 +57,8 @@ def train(log_folder: Path | None, out: Path | None, resume: bool, baselines: bo
     from . import experiment, showing
     from .training.loop import Stopped
 
+    if sharded:
+        _train_sharded(log_folder or LOG, out or Path(f"{RUN}-sharded"), resume, given)
     folder = _resumed(out) if resume else out or _free_folder()
     settings = _settings(given, folder if resume else None)
     log = _log(log_folder)
@@ -177,6 +180,21 @@ def _settings(given: dict[str, Any], resumed: Path | None) -> Any:
     before = None if resumed is None else checkpoint.read(resumed / checkpoint.NAME)
     settings = Settings() if before is None else Settings.from_dict(before["settings"])
     return replace(settings, **{name: value for name, value in given.items() if value is not None})
+
+
+def _train_sharded(log_folder: Path, out: Path, resume: bool, given: dict[str, Any]) -> NoReturn:
+    """Ends this process, as its command does. Raises CtrError for a device that there is not."""
+    from .sharding.command import sharding
+    from .sharding.processes import run_and_leave
+
+    device = given["device"] or "cpu"
+    if device not in ("cpu", "cuda"):
+        raise CtrError(f"several processes train on cpu or cuda, each on a GPU of its own, and not on {device!r}")
+    words = ["train", str(log_folder), "--out", str(out), *["--resume"] * resume, "--device", device]
+    for name in ("epochs", "batch", "dim", "seed"):
+        words += [f"--{name}", str(given[name])] if given[name] is not None else []
+    words += ["--deterministic"] * bool(given["deterministic"])
+    run_and_leave(lambda: sharding.main(words, "gpukit ctr train --sharded", standalone_mode=False))
 
 
 def _free_folder() -> Path:

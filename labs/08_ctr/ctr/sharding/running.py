@@ -8,12 +8,11 @@ from pathlib import Path
 import torch
 
 from ..errors import CtrError
-from ..model.network import Network
 from ..storage.log import ClickLog
 from ..training.batches import Batches
 from ..training.logs import Logs
 from ..training.loop import Position, Say, fit
-from ..training.running import Result, determinism
+from ..training.running import Result, determinism, new_network
 from ..training.settings import Settings
 from ..training.survey import survey
 from . import checkpoint
@@ -49,10 +48,7 @@ def train(
     found = survey(part)
     survey(validation)
     with determinism(settings.deterministic):
-        torch.manual_seed(settings.seed)
-        network = Network(log.schema, settings.dim, settings.hidden, settings.dropout)
-        network.standardise(found.mean, found.deviation)
-        network.start_at(found.rate)
+        network = new_network(log, settings, found)
         table = SplitTable.of(network, processes, EXCHANGES[exchange], replicate)
         step = ShardedStep(network, table, settings, processes)
         torch.manual_seed(settings.seed + processes.rank)  # so that dropout differs

@@ -59,6 +59,6 @@ class ShardedStep(Step):
         """What was learned, as a network for one process on the host, with the whole table: in every process."""
         whole = Network(self.network.schema, dim, hidden, dropout)
         state = {f"mlp.{name}": value for name, value in self.mlp.state_dict().items()}
-        state |= {"mean": self.network.mean, "scale": self.network.scale}
+        state |= dict(self.network.named_buffers(recurse=False))
         whole.load_state_dict({**state, "table.weight": self.table.whole_weight()})
         return whole.eval()
