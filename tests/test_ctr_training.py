@@ -73,8 +73,8 @@ def part_of(rows, seed=0, first=0):
         ({"dropout": -0.1}, "dropout = -0.1"),
         ({"table_rate": float("nan")}, "table_rate = nan"),
         ({"dense_rate": 0.0}, "dense_rate = 0.0"),
-        ({"seed": -1}, "seed 0 or more"),
-        ({"drop": 1.0}, "drop more than 1"),
+        ({"seed": -1}, "weight_decay, gain and seed are 0 or more"),
+        ({"drop": 1.0}, "drop is more than 1"),
     ],
 )
 def test_settings_that_cannot_be(wrong, words):
@@ -218,23 +218,24 @@ def test_training_learns(log, tmp_path):
 
 
 OVERFITTING = Settings(
-    dim=8, hidden=(64,), batch=64, epochs=30, table_rate=0.5, dense_rate=0.03, patience=3, unknown=0.0
+    dim=8, hidden=(64,), batch=64, epochs=30, table_rate=0.5, dense_rate=0.03, patience=3, unknown=0.0, gain=1e-3
 )
 
 
 def test_on_a_plateau_the_rates_fall_the_run_ends_and_the_best_weights_stay(log, tmp_path):
     result = running.train(log, OVERFITTING, tmp_path)
     losses = [look["validation_logloss"] for look in result.looks]
-    best = int(np.argmin(losses))
-    assert len(losses) - 1 - best == OVERFITTING.patience < OVERFITTING.epochs
-    better = [loss < min([np.inf, *losses[:k]]) for k, loss in enumerate(losses)]
-    falls = 0
+    assert len(losses) < OVERFITTING.epochs
+    falls, waited = 0, 0
     for k, look in enumerate(result.looks):
+        assert waited < OVERFITTING.patience, "the run is over"
         assert look["table_rate"] == pytest.approx(0.5 / 10**falls)
         assert look["dense_rate"] == pytest.approx(0.03 / 10**falls)
-        falls += not better[k]
+        plateau = k > 0 and losses[k] > min(losses[:k]) - OVERFITTING.gain
+        falls, waited = falls + plateau, waited + 1 if plateau else 0
+    assert waited == OVERFITTING.patience
     p = looping.predict(result.network, log.split("validation"))
-    assert room("metrics").logloss(log.split("validation").labels, p) == losses[best]
+    assert room("metrics").logloss(log.split("validation").labels, p) == min(losses)
 
 
 def test_no_step_waits_for_the_device(log, tmp_path, monkeypatch):

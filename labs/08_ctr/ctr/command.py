@@ -25,14 +25,14 @@ def ctr() -> None:
     """Train a click-through-rate model, and say how good it is and how good it could be.
 
     \b
-        gpukit ctr train                                   make a log, train on it, compare with baselines and Bayes
-        gpukit ctr generate facts --preset facts           make another log
-        gpukit ctr read criteo train.txt --out criteo-log  make a log of your own file ...
-        gpukit ctr train criteo-log --epochs 1             ... and train on it
+        gpukit ctr train                            make a log, train, compare
+        gpukit ctr generate easy --preset steady    make another log
+        gpukit ctr read criteo train.txt            make one of your own file
+        gpukit ctr train ctr-log-criteo --epochs 1  train on it
     """
 
 
-@ctr.command()
+@ctr.command(short_help="Train a model, and judge it beside baselines and Bayes.")
 @click.argument("log_folder", metavar="[LOG]", type=_FOLDER, required=False)
 @click.option("--out", type=_FOLDER, metavar="FOLDER", help=f"Of the run (default: {RUN}, {RUN}-2, ...).")
 @click.option("--resume", is_flag=True, help="Go on with the run in --out (default: the newest).")
@@ -77,7 +77,7 @@ def train(log_folder: Path | None, out: Path | None, resume: bool, baselines: bo
     return 0
 
 
-@ctr.command()
+@ctr.command(short_help="Make a click log of a known world.")
 @click.argument("folder", type=_FOLDER, default=LOG)
 @click.option("--preset", default="default", show_default=True, help="A world by its name; one not known lists them.")
 @click.option("--rows", type=int, help="Impressions.")
@@ -93,7 +93,7 @@ def generate(folder: Path, preset: str, others: tuple[str, ...], workers: int, *
     _tell(_generated(folder, options, workers))
 
 
-@ctr.command()
+@ctr.command(short_help="Make a click log of a file of yours.")
 @click.argument("kind", type=click.Choice((*FILES, *TABLES)))
 @click.argument("file", type=click.Path(path_type=Path), required=False)
 @click.option("--out", type=_FOLDER, metavar="FOLDER", help="Of the log (default: ctr-log-KIND).")
@@ -115,7 +115,7 @@ def read(kind: str, file: Path | None, out: Path | None, share: float | None, **
         _tell(_read(kind, file, folder, options, say))
 
 
-@ctr.command()
+@ctr.command(short_help="Judge the model of a run again.")
 @click.argument("run", type=_FOLDER)
 @click.argument("log_folder", metavar="[LOG]", type=_FOLDER, default=LOG)
 @click.option("--split", type=click.Choice(("train", "validation", "test")), default="test", show_default=True)
@@ -140,7 +140,7 @@ def evaluate(run: Path, log_folder: Path, split: str) -> None:
     output.console().print(showing.evaluations(found))
 
 
-@ctr.command()
+@ctr.command(short_help="Write the model of a run for inference.")
 @click.argument("run", type=_FOLDER)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 def export(run: Path, file: Path | None) -> None:

@@ -121,10 +121,11 @@ def look(step: Step, batches: Batches, validation: Part, settings: Settings, pos
         }
     )
     position.lost, position.rows = 0.0, 0
+    plateau = found > position.best - settings.gain
     if found < position.best:
-        position.best, position.waited, position.weights = found, 0, step.weights()
-    else:
-        position.waited += 1
+        position.best, position.weights = found, step.weights()
+    position.waited = position.waited + 1 if plateau else 0
+    if plateau:
         step.divide_rates(settings.drop)
         if position.weights is not None:
             step.set_weights(position.weights)  # from there smaller steps go on

@@ -17,21 +17,22 @@ class Settings:
     """Raises CtrError for a value that cannot be.
 
     `unknown`: the share of ids that each batch hides. `evaluations`: how often an epoch looks at validation.
-    `patience`: so many looks in a row without a better logloss end the run; each of them divides both learning rates
-    by `drop`.
+    `patience`: so many looks in a row whose logloss is not better by `gain` end the run; each of them divides both
+    learning rates by `drop`, and goes back to the best weights.
     """
 
     dim: int = 16
     hidden: tuple[int, ...] = (128, 64)
-    dropout: float = 0.0
+    dropout: float = 0.1
     batch: int = 4096
-    epochs: int = 6
-    table_rate: float = 0.05
+    epochs: int = 10
+    table_rate: float = 0.1
     dense_rate: float = 0.002
     weight_decay: float = 1e-5
     unknown: float = 0.01
-    evaluations: int = 1
+    evaluations: int = 2
     patience: int = 2
+    gain: float = 1e-4
     drop: float = 10.0
     seed: int = 1
     deterministic: bool = False
@@ -49,8 +50,8 @@ class Settings:
         for name, value in (("table_rate", self.table_rate), ("dense_rate", self.dense_rate)):
             if not (value > 0 and math.isfinite(value)):
                 raise CtrError(f"{name} = {value} learns nothing: give a positive number")
-        if not (self.weight_decay >= 0 and self.drop > 1 and self.seed >= 0):
-            raise CtrError("weight_decay is 0 or more, drop more than 1, and seed 0 or more")
+        if not (self.weight_decay >= 0 and self.gain >= 0 and self.drop > 1 and self.seed >= 0):
+            raise CtrError("weight_decay, gain and seed are 0 or more, and drop is more than 1")
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "hidden": list(self.hidden)}
