@@ -139,7 +139,7 @@ def run_and_leave(command: Callable[[], None]) -> NoReturn:
         status = error.code if isinstance(error.code, int) else int(error.code is not None)
     except GpukitError as error:
         status = 1
-        print(f"Error: {error}", file=sys.stderr)
+        sys.stderr.write(f"gpukit: {error}\n")  # in one piece, since the others write there, too
     except BaseException:
         status = 1
         traceback.print_exc()

@@ -92,14 +92,13 @@ class SplitTable(nn.Module):
     def whole_weight(self) -> Tensor:
         """(rows, dim) float32 on the host, in the order of the schema, in every process: a collective."""
         rows = torch.tensor([field.rows for field in self.schema.fields])
-        parts = dict(
-            zip(self.large.tolist(), self.sharded.whole_weight().split(rows[self.large.cpu()].tolist()), strict=True)
-        )
-        weight = self.replicated_weight
-        if weight is not None:
-            small = weight.detach().cpu().split(rows[self.small.cpu()].tolist())
-            parts |= dict(zip(self.small.tolist(), small, strict=True))
-        return torch.cat([parts[field] for field in range(len(rows))])
+        parts = [(self.large.cpu(), self.sharded.whole_weight())]
+        if self.replicated_weight is not None:
+            parts.append((self.small.cpu(), self.replicated_weight.detach().cpu()))
+        found: dict[int, Tensor] = {}
+        for places, weight in parts:
+            found |= dict(zip(places.tolist(), weight.split(rows[places].tolist()), strict=True))
+        return torch.cat([found[place] for place in range(len(rows))])
 
 
 def split(schema: Schema, replicate: int) -> tuple[list[int], list[int]]:
