@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from gpukit.errors import KernelSyntaxError
-from gpukit.sandbox import Limits, data, host
+from gpukit.sandbox import Limits, data, host, host_code
 from gpukit.sandbox.policy import read_source, refusals
 from gpukit.sandbox.vocabulary import BUILTINS, NUMPY
 
@@ -423,6 +423,20 @@ def test_only_what_the_functions_need_is_executed():
     source = "import os\nfrom numba import cuda\nA = 3\nB = 1 // 0\n@cuda.jit\ndef k(x): pass\nC = (A, A)\n"
     source += "def f():\n    return C\n"
     assert call(source, "f", [()])[0].value == (3, 3)
+
+
+def test_only_what_a_call_may_reach_is_executed():
+    source = "import numpy as np\nimport torch\n"
+    source += "def f(n):\n    return n if n < 1 else helper(n - 1)\ndef helper(n):\n    return f(n)\n"
+    source += "def other():\n    return torch.zeros(np.int64(3))\n"
+    names = ["f", "helper", "other"]
+    assert host_code.reached(source, "f", names) == ["f", "helper"]
+    assert host_code.reached(source, "other", names) == ["other"]
+    assert host_code.reached(source, "none", names) == []
+    imports, _ = host_code.parts(source, ["f", "helper"])
+    assert imports == [], "PyTorch is not started for a function that does not use it"
+    (found,) = host.call(source, "student.py", "f", [(3,)], names=names)
+    assert found == host.Result(0)
 
 
 def test_what_is_printed_is_no_answer():

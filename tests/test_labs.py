@@ -90,8 +90,8 @@ def host_code_runs_once():
     known: dict = {}
 
     def call(source, file, function, calls, *, names, **options):
-        imports, tree = host_code.parts(source, reached(source, function, names))
-        key = (function, tuple(imports), ast.dump(tree), repr(calls))
+        imports, tree = host_code.parts(source, host_code.reached(source, function, names))
+        key = (function, tuple(imports), ast.dump(tree), repr(calls), repr(options))
         if key not in known:
             results = in_a_child(source, file, function, calls, names=names, **options)
             if any(result.error for result in results):
@@ -103,19 +103,6 @@ def host_code_runs_once():
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(host, "call", call)
         yield
-
-
-def reached(source, function, names):
-    """The host functions that a call of `function` may reach."""
-    bodies = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
-    found: set[str] = set()
-    waiting = [function]
-    while waiting:
-        name = waiting.pop()
-        if name in names and name in bodies and name not in found:
-            found.add(name)
-            waiting += [node.id for node in ast.walk(bodies[name]) if isinstance(node, ast.Name)]
-    return found
 
 
 def outcomes(lab: Lab, answer: Answer, seed: int = SEEDS[0]) -> dict[str, Outcome]:

@@ -43,6 +43,19 @@ def parts(source: str, names: Collection[str]) -> tuple[list[Import], ast.Module
     return [found for name, found in imports.items() if name in used], ast.Module([*kept, *functions], [])
 
 
+def reached(source: str, function: str, names: Collection[str]) -> list[str]:
+    """Those of `names` that a call of `function` may reach in a source that parses, itself first."""
+    bodies = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    found: list[str] = []
+    waiting = [function]
+    while waiting:
+        name = waiting.pop()
+        if name in names and name in bodies and name not in found:
+            found.append(name)
+            waiting += sorted(_loaded(bodies[name]))
+    return found
+
+
 def packages(imports: Iterable[Import]) -> set[str]:
     """The packages that a child must have: "numpy", "torch"."""
     return {module.split(".")[0] for _, module, _ in imports} & {"numpy", "torch"}
