@@ -2,7 +2,8 @@
 
 Read which addresses the lanes of a warp ask for at the same moment. Try one:
 
-    gpukit profile labs/08_ctr/given.py:look_up --grid 1 --block 32 -a 'int32[32]:arange' -a 'float32[32]' -a 'float32[32]'
+    gpukit profile labs/08_ctr/given.py:look_up --grid 1 --block 32 -a 'int32[32]:arange' -a 'float32[32]' \
+        -a 'float32[32]'
 """
 
 from gpukit import cuda

@@ -495,14 +495,16 @@ extern "C" __global__ void normalized_entropy(const unsigned char* labels, const
 //     does    6 FLOPs for each weight of the network and sample
 //     makes   the launches, or one
 //
-// Each of the three takes its time on the GPU; the step takes at least the longest, which bounds it. (What this leaves out
-// is small here: ids, dense numbers, the network's own optimizer.) A gain of 1 is an answer, too.
+// On the GPU bytes and FLOPs take time one behind the other, for each layer waits for what it reads; meanwhile the host
+// launches. The step takes at least what takes longer, GPU or host. (What this leaves out is small here: ids, dense
+// numbers, the network's own optimizer.) A gain of 1 is an answer, too.
 //
 // model: (6,): rows of the table, fields, dim, weights of the network, batch, launches.
 // gpu: (4,): bytes a second, FLOPs a second in fp32, FLOPs a second in bf16, seconds a launch.
 // result: (12,), set: the choice, 1, 2, 3 or 4, the same in every call; then, before, the bytes, FLOPs, launches,
-//     microseconds and term of a step, with the microseconds that it takes at least, and term 0 where bytes bound it, 1
-//     for FLOPs, 2 for launches; then the same five after; then the gain: samples a second after, over those before.
+//     microseconds and term of a step, with the microseconds that it takes at least, and term 2 if the host takes longer
+//     than the GPU, otherwise what takes longer there, 0 for bytes and 1 for FLOPs; then the same five after; then the
+//     gain: samples a second after, over those before.
 extern "C" __global__ void speed_up(const long long* model, const double* gpu, double* result) {
     // BEGIN SOLUTION 8.10: choose one speed-up, and say what it can gain at most
     double rows = model[0], fields = model[1], dim = model[2], weights = model[3], choice = 1, before = 0;
@@ -510,18 +512,13 @@ extern "C" __global__ void speed_up(const long long* model, const double* gpu, d
     for (int after = 0; after < 2; after++) {
         int done = after ? (int)choice : 0;
         double samples = done == 4 ? 8.0 * model[4] : model[4], lookups = samples * fields;
-        double terms[3];
         double* out = result + 1 + 5 * after;
         out[0] = 12 * lookups * dim + (done == 1 ? 8 * lookups * dim + 8 * lookups : 28 * rows * dim);
         out[1] = 6 * weights * samples;
         out[2] = done == 3 ? 1 : model[5];
-        terms[0] = out[0] / gpu[0];
-        terms[1] = out[1] / gpu[done == 2 ? 2 : 1];
-        terms[2] = out[2] * gpu[3];
-        int longest = 0;
-        for (int i = 1; i < 3; i++) longest = terms[i] > terms[longest] ? i : longest;
-        out[3] = 1e6 * terms[longest];
-        out[4] = longest;
+        double reading = out[0] / gpu[0], computing = out[1] / gpu[done == 2 ? 2 : 1], launching = out[2] * gpu[3];
+        out[3] = 1e6 * fmax(reading + computing, launching);
+        out[4] = launching > reading + computing ? 2 : computing > reading;
         if (after) result[11] = samples / out[3] / before;
         before = samples / out[3];
     }

@@ -1,0 +1,7 @@
+"""A request is taken for one sector, wherever the lanes read.
+
+Fails:
+    test_8_4_order: SECTORS_FAR_APART = 1
+"""
+
+SECTORS_FAR_APART = 1
