@@ -458,6 +458,27 @@ def test_each_way_to_train_costs_what_it_costs(trained):
     assert "loss.item()" in line
 
 
+ADDING = (
+    HEAD
+    + """def f(sparse):
+    w = torch.ones(500, 4, requires_grad=True)
+    F.embedding(torch.arange(6), w, sparse=sparse).sum().backward()
+    with torch.no_grad():
+        w.add_(w.grad, alpha=-1)
+    return float(w.sum())
+"""
+)
+
+
+@needs_torch
+def test_a_sparse_gradient_is_added_to_its_rows_alone():
+    dense, sparse = host.call(ADDING, "student.py", "f", [(False,), (True,)], names=["f"], count=True)
+    assert dense.value == sparse.value == 500 * 4 - 6 * 4
+    table, rows, ids = 500 * 4 * 4, 6 * 4 * 4, 6 * 8
+    assert 3 * table <= dense.counts["written_bytes"] < 4 * table  # made, then its gradient, then changed
+    assert sparse.counts["written_bytes"] < table + 4 * (rows + ids)
+
+
 # --- in a lab's test -----------------------------------------------------------------------------------------------
 
 

@@ -143,6 +143,8 @@ def modes(counts: Counts) -> list[Any]:
             outputs = [part for part in _parts(made) if isinstance(part, tensor)]
             of_a_table = name in _TABLE_GRADIENTS and torch._C._current_graph_task_id() != -1
             rows = args[_WRITE_ROWS[name]] if len(args) > _WRITE_ROWS.get(name, len(args)) else None
+            if name == "add_" and isinstance(args[1], tensor) and args[1].is_sparse:
+                rows = args[1]
             counts.add(
                 operations=1,
                 copies=int(name in _COPIES),
@@ -156,7 +158,7 @@ def modes(counts: Counts) -> list[Any]:
         return any(isinstance(index, tensor) and index.dtype in (torch.bool, torch.uint8) for index in indices)
 
     def _bytes(made: Any) -> int:
-        return (made._nnz() if made.is_sparse else made.numel()) * made.element_size()
+        return (made._values() if made.is_sparse else made).numel() * made.element_size()
 
     return [Methods(), Operations()]
 
