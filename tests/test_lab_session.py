@@ -480,6 +480,16 @@ def test_host_code_that_raises_is_a_sentence_with_its_call(tmp_path):
     assert "ZeroDivisionError" in caught.value.finding.what and "Traceback" not in str(caught.value)
 
 
+def test_a_call_of_host_code_shows_short_arrays_alone(tmp_path):
+    with session(tmp_path, blocks_for("return n[threads]")) as lab:
+        with pytest.raises(TaskFailure) as caught:
+            lab.host("blocks_for", [(np.arange(3, dtype=np.int32), 9)])
+        assert caught.value.finding.call == "blocks_for(int32[3] [0, 1, 2], 9)"
+        with pytest.raises(TaskFailure) as caught:
+            lab.host("blocks_for", [(np.zeros((40, 13), np.float32), 99)])
+        assert caught.value.finding.call == "blocks_for(float32[40, 13], 99)"
+
+
 def test_host_code_that_is_not_there(tmp_path):
     with session(tmp_path, "A = 1\n") as lab:
         with pytest.raises(TaskFailure, match="has no function `blocks_for`"):

@@ -22,7 +22,7 @@ from gpukit.labs.folders import Lab
 from gpukit.labs.references import Counted, Launch, Reference
 from gpukit.labs.regions import CPP, lines_of
 from gpukit.labs.timing import Times, take_turns
-from gpukit.labs.wording import call_text, parameters, profile_command, value_text
+from gpukit.labs.wording import call_text, host_call_text, parameters, profile_command, value_text
 from gpukit.labs.writers import writer
 from gpukit.report import Report
 from gpukit.report.layout import message, near_path
@@ -297,8 +297,7 @@ class Session:
         results = host.call(text, file, function, calls, names=self._lab.host, count=count)
         for call, result in zip(calls, results, strict=True):
             if result.error:
-                shown_args = ", ".join(map(value_text, call))
-                self._fail(Finding(result.error, call=f"{function}({shown_args})", file=self._answer.file))
+                self._fail(Finding(result.error, call=host_call_text(function, call), file=self._answer.file))
         return results
 
     def expect(self, call: str, got: Any, expected: Any, bound: Bound = 0.0, about: str = "") -> None:

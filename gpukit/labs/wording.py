@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +21,18 @@ def call_text(name: str, grid: Any, block: Any, args: Mapping[str, Any], extra: 
 
 def _argument(name: str, value: Any) -> str:
     if isinstance(value, np.ndarray):
-        return f"{name}: {value.dtype}[{', '.join(map(str, value.shape))}]"
+        return f"{name}: {_kind(value)}"
     return f"{name}={value_text(value)}"
+
+
+def host_call_text(function: str, args: Sequence[Any]) -> str:
+    """blocks_for(1000, int32[2] [3, 4], float32[40, 13]): arrays as they are where they are short."""
+    large = (isinstance(arg, np.ndarray) and arg.size > MOST_PARTS for arg in args)
+    return f"{function}({', '.join(_kind(a) if big else value_text(a) for a, big in zip(args, large, strict=True))})"
+
+
+def _kind(array: np.ndarray) -> str:
+    return f"{array.dtype}[{', '.join(map(str, array.shape))}]"
 
 
 def _shape(shape: Any) -> str:
@@ -37,7 +47,7 @@ def value_text(value: Any) -> str:
         return f"{value:.9g}"
     if isinstance(value, np.ndarray):
         shown = np.array2string(value, threshold=8, edgeitems=3, separator=", ")
-        return " ".join(f"{value.dtype}[{', '.join(map(str, value.shape))}] {shown}".split())[:LONGEST]
+        return " ".join(f"{_kind(value)} {shown}".split())[:LONGEST]
     text = _repr(value)
     return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
 
