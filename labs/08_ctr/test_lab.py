@@ -463,10 +463,10 @@ def test_8_7_forward(lab):
         if lab.language == "Python":
             what = f"forward(ids: int32[{batch.samples}, {batch.fields}], ...)"
             of_kinds(lab, what, got, ("float32",))
-            pairs = f"beside {batch.samples} labels, any other shape makes a loss of other pairs, or none; {about}"
+            pairs = f"labels: {batch.samples}; logits of another shape make a loss of other pairs, or none; {about}"
             lab.expect(f"the shape of {what}", got.shape, expected.shape, about=pairs)
-            if 0 <= got.min() and got.max() <= 1:
-                lab.expect(f"the range of {what}", "0 to 1, as of probabilities", "logits, of any size", about=about)
+            if got.max() > 0 and np.allclose(got, np.exp(-np.logaddexp(0, -expected)), atol=1e-3):
+                lab.expect(what, "probabilities", "logits: the loss has the sigmoid", about=about)
             lab.expect(what, got, expected, bound=bound, about=about)
         else:
             args = {"ids": batch.ids, "dense": dense, "offsets": batch.offsets, "table": batch.table}
@@ -510,7 +510,7 @@ def test_8_7_loss(lab):
 # --- 8.8 -------------------------------------------------------------------------------------------------------------
 
 # Of the reference: 24 launches a step; 6 reads, where results are handed over; 9 arrays that become tensors.
-OPERATIONS_A_STEP, FEWEST_A_STEP = 40, 8
+OPERATIONS_A_STEP, FEWEST_A_STEP = 45, 8
 HOST_READS, UPLOADS = 8, 12
 
 
@@ -799,7 +799,7 @@ def test_8_10_roofline(lab):
             speeds.append(samples / wanted[3])
             for name, value, expected in zip(TERMS, found, wanted, strict=True):
                 what = f"{name} {when} of {call}, choice {chosen}"
-                lab.expect(what, value, expected, bound=1e-9 * expected, about=about)
+                lab.expect(what, value, expected, bound=1e-9 * expected * (name == "microseconds"), about=about)
         gain = speeds[1] / speeds[0]
         lab.expect(f"the gain of {call}, choice {chosen}", got[3], gain, bound=1e-9 * gain, about=about)
 

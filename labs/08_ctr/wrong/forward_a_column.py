@@ -1,7 +1,7 @@
 """One logit a sample as a column, (samples, 1): a loss of ones own makes (samples, samples) of it.
 
 Fails:
-    test_8_7_forward: ?
+    test_8_7_forward: logits of another shape
 """
 
 import torch

@@ -1,7 +1,7 @@
 """No relu behind the second layer.
 
 Fails:
-    test_8_7_forward: ?
+    test_8_7_forward: whole numbers: exact; samples: 5
 """
 
 import torch
@@ -13,8 +13,5 @@ def forward(ids, dense, offsets, table, w1, b1, w2, b2, w3, b3):
     x = torch.cat([rows.flatten(1), torch.from_numpy(dense)], 1)
     for w, b in ((w1, b1),):
         x = F.relu(F.linear(x, torch.from_numpy(w), torch.from_numpy(b)))
-    return (
-        F.linear(F.linear(x, torch.from_numpy(w2), torch.from_numpy(b2)), *map(torch.from_numpy, (w3, b3)))
-        .squeeze(1)
-        .numpy()
-    )
+    x = F.linear(x, torch.from_numpy(w2), torch.from_numpy(b2))
+    return F.linear(x, torch.from_numpy(w3), torch.from_numpy(b3)).squeeze(1).numpy()

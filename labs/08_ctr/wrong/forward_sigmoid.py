@@ -1,7 +1,7 @@
 """The network ends in a sigmoid, and so does the loss: no prediction is below 0.5.
 
 Fails:
-    test_8_7_forward: ?
+    test_8_7_forward: logits: the loss has the sigmoid
 """
 
 import torch

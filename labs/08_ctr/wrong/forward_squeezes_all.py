@@ -1,7 +1,7 @@
 """squeeze without an axis: one sample alone has no axis left.
 
 Fails:
-    test_8_7_forward: ?
+    test_8_7_forward: labels: 1; logits of another shape
 """
 
 import torch

@@ -1,7 +1,7 @@
 """Dense Adam as if it touched the rows of the batch alone.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: bytes before
 """
 
 

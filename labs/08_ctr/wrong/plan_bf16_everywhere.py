@@ -1,7 +1,7 @@
 """bf16 halves the bytes that are gathered, too, though the table stays in fp32.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: bytes after
 """
 
 

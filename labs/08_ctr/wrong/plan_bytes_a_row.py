@@ -1,7 +1,7 @@
 """28 bytes a row of the table, not a parameter.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: bytes before
 """
 
 

@@ -1,7 +1,7 @@
 """The bytes are always named as what takes longest.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: term after
 """
 
 

@@ -1,7 +1,7 @@
 """Another choice for every model.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: the choice
 """
 
 

@@ -1,7 +1,7 @@
 """A choice that is not offered.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: the choice
 """
 
 

@@ -1,7 +1,7 @@
 """2 FLOPs a weight: the forward pass without the two products of the backward pass.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: FLOPs before
 """
 
 

@@ -1,7 +1,7 @@
 """Steps a second in place of samples a second: a larger batch looks slower.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: the gain
 """
 
 

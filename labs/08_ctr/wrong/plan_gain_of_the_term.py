@@ -1,7 +1,7 @@
 """The gain of the term that was made shorter, whether it bounds the step or not.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: the gain
 """
 
 

@@ -1,7 +1,7 @@
 """A graph is no launch at all.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: launches after
 """
 
 

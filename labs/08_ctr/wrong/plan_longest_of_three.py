@@ -1,7 +1,7 @@
 """The longest of the three times, as if a layer could compute with what it has not read.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: microseconds before
 """
 
 

@@ -1,7 +1,7 @@
 """The time in seconds.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: microseconds before
 """
 
 

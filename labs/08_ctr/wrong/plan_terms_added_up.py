@@ -1,7 +1,7 @@
 """The three times added up, as if the host waited for the GPU after every launch.
 
 Fails:
-    test_8_10_roofline: ?
+    test_8_10_roofline: microseconds before
 """
 
 

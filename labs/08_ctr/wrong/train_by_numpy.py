@@ -1,7 +1,7 @@
 """All by hand in NumPy on the host: right, and the GPU has nothing to do.
 
 Fails:
-    test_8_8_busy: ?
+    test_8_8_busy: operations
 """
 
 import numpy as np

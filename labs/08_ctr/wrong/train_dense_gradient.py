@@ -1,7 +1,7 @@
 """The gradient of the whole table, nearly all zeros, made and added in each step.
 
 Fails:
-    test_8_8_busy: ?
+    test_8_8_busy: dense_gradient_bytes
 """
 
 import torch

@@ -1,7 +1,7 @@
 """`if loss is NaN: stop` after every step: the host must know before it goes on.
 
 Fails:
-    test_8_8_busy: ?
+    test_8_8_busy: host_reads
 """
 
 import torch

@@ -1,7 +1,7 @@
 """loss.item() after every step: the host waits until the GPU has caught up, each time.
 
 Fails:
-    test_8_8_busy: ?
+    test_8_8_busy: host_reads
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The rows of each batch are made unique first: how many there are, only the GPU knows.
 
 Fails:
-    test_8_8_busy: ?
+    test_8_8_busy: host_reads
 """
 
 import torch

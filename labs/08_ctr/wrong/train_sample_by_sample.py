@@ -1,7 +1,7 @@
 """The table's rows are changed one lookup after the other: right, and a launch for each.
 
 Fails:
-    test_8_8_busy: ?
+    test_8_8_busy: operations
 """
 
 import torch

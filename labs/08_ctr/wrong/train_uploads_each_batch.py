@@ -1,7 +1,7 @@
 """Every batch goes to the GPU by itself.
 
 Fails:
-    test_8_8_busy: ?
+    test_8_8_busy: uploads
 """
 
 import torch

@@ -1,7 +1,7 @@
 """The samples at the end are a batch, too, though they fill none.
 
 Fails:
-    test_8_8_right: ?
+    test_8_8_right: some rows are touched by several samples
 """
 
 import torch

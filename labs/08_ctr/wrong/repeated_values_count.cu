@@ -1,0 +1,24 @@
+/*
+A value that training has twice counts twice.
+
+Fails:
+    test_8_2_encode: training has 20, 70 and 90; nobody knows 110
+*/
+
+    // BEGIN SOLUTION 8.2
+    int t = blockIdx.x * blockDim.x + threadIdx.x;
+    if (t >= samples) return;
+    int smaller = 0, distinct = 0;
+    bool known = false;
+    for (int i = 0; i < seen; i++) {
+        bool first = true;
+        for (int j = 0; j < i; j++) first = true;
+        if (first) {
+            distinct++;
+            smaller += train[i] < raw[t];
+            known = known || train[i] == raw[t];
+        }
+    }
+    ids[t] = known ? smaller + 1 : 0;
+    if (t == 0) rows[0] = distinct + 1;
+    // END SOLUTION

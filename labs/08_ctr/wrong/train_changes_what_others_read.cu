@@ -1,0 +1,23 @@
+/*
+No barrier behind the reading: a weight changes before all samples of the batch have read it.
+
+Fails:
+    test_8_8_right: race_global
+    test_8_8_busy: race_global
+*/
+
+    // BEGIN SOLUTION 8.8
+    int sample = threadIdx.x, full = samples - samples % blockDim.x;
+    for (; sample < full; sample += blockDim.x) {
+        float logit = 0;
+        for (int f = 0; f < fields; f++) logit += weights[offsets[f] + ids[sample * fields + f]];
+        float z = labels[sample] ? -logit : logit;
+        losses[sample] = fmaxf(z, 0) + log1pf(expf(-fabsf(z)));
+        float g = 1 / (1 + expf(-logit)) - labels[sample];
+        for (int f = 0; f < fields; f++) {
+            atomicAdd(&weights[offsets[f] + ids[sample * fields + f]], -lr / blockDim.x * g);
+        }
+        __syncthreads();  // all have changed them
+    }
+    if (sample < samples) losses[sample] = 0;
+    // END SOLUTION
