@@ -201,8 +201,8 @@ class _Lookup(torch.autograd.Function):
             values.masked_fill_((route.lookups == route.total)[:, None], 0)
         else:
             values = whole.index_select(0, route.lookups).float()
-        # Each process has the mean loss of its own samples. DistributedDataParallel takes the mean over processes of the
-        # dense gradients; of these the sum came together.
+        # Each process has the mean loss of its own samples. Of the dense gradients DistributedDataParallel takes the
+        # mean over processes; of these the sum came together.
         values /= ctx.processes.count
         sparse = torch.sparse_coo_tensor(route.own_rows[None], values, ctx.shape, check_invariants=False)
         return sparse, None, None, None, None
