@@ -71,6 +71,8 @@ def bench(out: Path | None, plot: Path | None, why: bool, recorded: bool, **give
     """
     if recorded and given != NOTHING:
         raise click.UsageError("a recording is as it was made: --recorded goes with --out, --plot and --why alone.")
+    if given["machine"] == "cpu" and given["seconds"] != NOTHING["seconds"]:
+        raise click.UsageError("--seconds are for times, and the CPU machine has none.")
     if out is not None:
         output.refuse_unwritable(out)
     if plot is not None:

@@ -55,7 +55,9 @@ class Ladder:
         self.network.start_at(found.rate)
         self.host = train_part.take(slice(0, ON_HOST))
         self.data = resident(train_part, self.network, device)
-        self.test = resident(log.split("test"), self.network, device)
+        test_part = log.split("test")
+        survey(test_part)  # an id that a table has not would end everything on a GPU, and say nothing of where
+        self.test = resident(test_part, self.network, device)
         truth = open_truth(log)[slice(*log.splits["test"])] if log.about.get("truth") else None
         self.operations: Operations = operations(device, DIM)
         self.result: dict[str, Any] = {
