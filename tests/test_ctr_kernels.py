@@ -25,7 +25,7 @@ GATHERS = [
 ]
 SIZES = (1, 31, 32, 33, 3_073)  # 3,073: where capturing nn.Embedding's backward pass fails
 DIMS = (4, 8, 16, 32)
-OF_UPDATE = {NUMBA: (4, 8, 16, 32), CPP: (16, 32, 128)}
+OF_UPDATE = {NUMBA: (4, 32), CPP: (32, 128)}
 WARP, THREADS = 32, 256
 SPANS = {NUMBA: numba_kernels.SPAN, CPP: 8}
 SPAN = 16  # a multiple of both
