@@ -383,6 +383,26 @@ def test_the_table_fits_a_terminal_and_says_all():
     assert "Why" not in text and "rowwise: only rows of the batch are touched" in shown(ctr_fake.result(), why=True)
 
 
+def test_a_switch_turned_back_is_shown_beside_the_graph():
+    result = ctr_fake.result()
+    graph = next(rung for rung in result["ladder"] if rung["name"] == "graph")
+    entry = graph | {"name": "no_bfloat16", "change": "float32 MLP again", "seconds": 2 * graph["seconds"]}
+    result["turned_back"] = [entry | {"samples_per_second": graph["samples_per_second"] / 2}]
+    assert "graph, float32 MLP again:" in shown(result) and "2.00 times as long a step" in shown(result)
+
+
+@pytest.mark.parametrize(("rung", "switch"), [("no_bfloat16", "precision"), ("no_compile", "compiled")])
+def test_one_switch_is_turned_back_at_a_time(rung, switch):
+    last = next(one.switches.to_dict() for one in switches_of.ladder(512, 512) if one.name == "graph")
+    back = next(one.switches.to_dict() for one in switches_of.turned_back(512) if one.name == rung)
+    assert {name for name in last if last[name] != back[name]} == {switch}
+
+
+def test_stretches_that_pytorch_marks_are_no_kernels():
+    assert profiling.MARKED.match("Optimizer.step#RowwiseAdagrad.step") and profiling.MARKED.match("ProfilerStep#3")
+    assert not profiling.MARKED.match("void at::native::multi_tensor_apply_kernel<at::native::FusedAdam>")
+
+
 def test_what_was_missed_is_said():
     result = ctr_fake.result()
     for rung in result["ladder"]:

@@ -28,6 +28,7 @@ COLOURS = {
     "Adam": style.PURPLE,
     "copies": style.GREY,
 }
+COUNTED = ("matrix products", "gather", "update")  # whose operations and bytes make the floor
 WAITING = "launches, waiting"
 ROOM = 1.4  # of the widest bar: behind it stand the numbers
 REACH = 1.05  # of the widest bar: as far as a floor is drawn
@@ -168,22 +169,22 @@ def _stacked(axis: Axes, batch: int, measured: Sequence[Entry], floors: dict[tup
             axis.plot([floor, floor], [place - 0.42, place + 0.42], color=style.INK, linewidth=2.5)
     axis.set_yticks(range(len(measured)), [entry["rung"] for entry in measured])
     axis.set_ylim(len(measured) - 0.5, -0.5)
-    axis.set_xlim(0, 1.3)
-    axis.set_xticks([0, 0.25, 0.5, 0.75, 1.0])
+    longest = max(sum(group["us"] for group in entry["groups"].values()) / entry["us_of_step"] for entry in measured)
+    axis.set_xlim(0, max(1.0, longest) + 0.3)
+    axis.set_xticks([0, 0.25, 0.5, 0.75, 1.0, *([1.25] if longest > 1.2 else []), *([1.5] if longest > 1.45 else [])])
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
     style.label(axis, f"part of a step at batch {batch:,}")
 
 
 def _profile_title(by_batch: dict[int, list[Entry]]) -> str:
-    """What the last rung of each batch spends most on."""
-    most = {}
+    """How much of the last rung's step is what the floor counts."""
+    parts = []
     for batch, found in by_batch.items():
         last = found[-1]
-        name, group = max(last["groups"].items(), key=lambda item: item[1]["us"])
-        most[batch] = name, f"{100 * group['us'] / last['us_of_step']:.0f} %"
+        us = sum(last["groups"].get(name, {"us": 0.0})["us"] for name in COUNTED)
+        parts.append(f"{100 * us / last['us_of_step']:.0f} % at batch {batch:,}")
     rung = next(iter(by_batch.values()))[-1]["rung"]
-    parts = (f"{share} {name} at batch {batch:,}" for batch, (name, share) in most.items())
-    return f"What a step of the rung {rung} spends most on: {', '.join(parts)}"
+    return f"{', '.join(COUNTED).capitalize()} are {', '.join(parts)} of a step of the rung {rung}"
 
 
 # --- sectors on the CPU machine --------------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import torch
 from ..fast.making import make, operations
 from ..fast.operations import Operations
 from ..fast.resident import resident
-from ..fast.switches import Rung, Switches, ladder
+from ..fast.switches import Rung, Switches, ladder, turned_back
 from ..metrics import bayes_auc, bayes_logloss
 from ..model.network import Network
 from ..storage.log import ClickLog
@@ -77,6 +77,7 @@ class Ladder:
                 "about": log.about,
             },
             "ladder": [],
+            "turned_back": [],
             "quality": [],
             "profiles": [],
         }
@@ -88,6 +89,8 @@ class Ladder:
         for rung in ladder(batch, large):
             if not only or rung.name in only:
                 self._found("ladder", self._rung(rung, gb_s, tflops))
+        for rung in turned_back(batch) if not only or "graph" in only else ():
+            self._found("turned_back", self._rung(rung, gb_s, tflops))
 
     def _rung(self, rung: Rung, gb_s: float, tflops: dict[str, float]) -> dict[str, Any]:
         switches = rung.switches
@@ -184,8 +187,10 @@ class Ladder:
         switches = next(found.switches for found in ladder(batch, batch) if found.name == rung)
         try:
             step = self._make(switches)
-            took = step_time(step, self.device, self.seconds / 3, WARM_UP["resident"])
-            found = profile(step, took.seconds)
+            for _ in range(WARM_UP["resident"]):
+                step()
+            found = profile(step)  # soon after the start: shuffling for a next epoch is no part of a step
+            found["us_of_step"] = step_time(step, self.device, self.seconds / 3, 0).seconds * 1e6
         except Exception as error:
             found = {"error": _in_short(error)}
         finally:

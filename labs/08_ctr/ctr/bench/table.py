@@ -82,6 +82,8 @@ def _heading(result: Result) -> Text:
 def _gpu(result: Result, console: Console) -> None:
     for batch, rungs in summary.ladders(result).items():
         _print(console, Text(f"Batch {batch:,}", "bold"), _ladder(rungs, console.width), *_errors(rungs))
+        for line in _turned_back(batch, rungs, result):
+            console.print(line, highlight=False)
         _print(console, Text("Bytes and operations of one impression", "bold"), _costs(rungs, console.width))
         for line in _verdict(batch, rungs):
             console.print(line, highlight=False)
@@ -116,6 +118,18 @@ def _ladder(rungs: Sequence[Entry], width: int) -> RenderableType:
             row.append(Text("failed", "bold red"))
         rows.append(row)
     return fitting(headings, rows, width, words=(1,))
+
+
+def _turned_back(batch: int, rungs: Sequence[Entry], result: Result) -> list[Text]:
+    """What a switch is worth once there is a graph."""
+    whole = next((rung["seconds"] for rung in rungs if rung["name"] == "graph" and "seconds" in rung), None)
+    lines = []
+    for entry in result.get("turned_back", ()):
+        if entry["batch"] == batch and "seconds" in entry and whole is not None:
+            speed = _three(entry["samples_per_second"] / 1e6)
+            times = entry["seconds"] / whole
+            lines.append(Text(f"graph, {entry['change']}: {speed} M samples/s, {times:.2f} times as long a step"))
+    return lines
 
 
 def _errors(entries: Sequence[Entry]) -> list[Text]:

@@ -139,3 +139,25 @@ def ladder(batch: int, large: int) -> tuple[Rung, ...]:
         batch=large,
     )
     return tuple(rungs)
+
+
+def turned_back(batch: int) -> tuple[Rung, ...]:
+    """The rung "graph", the last at this batch, with one earlier switch turned back: what that one is worth there.
+
+    On its own rung a switch may seem to cost time, since the launches that it adds are what the step waits for.
+    """
+    last = next(rung.switches for rung in ladder(batch, batch) if rung.name == "graph")
+    return (
+        Rung(
+            "no_bfloat16",
+            "float32 MLP again",
+            "without launches to wait for, the network's arithmetic and activations count",
+            replace(last, precision="float32"),
+        ),
+        Rung(
+            "no_compile",
+            "no torch.compile",
+            "a graph makes launches cheap, and no pass over activations shorter",
+            replace(last, compiled=False),
+        ),
+    )
