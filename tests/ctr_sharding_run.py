@@ -6,6 +6,7 @@ python -m torch.distributed.run ... ctr_sharding_run.py SCENARIO LOG FOLDER [DEV
 import importlib
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -108,6 +109,34 @@ def exchanges(log, processes):
     return found
 
 
+def refusals(log, processes, folder):
+    """What is said of checkpoints that cannot be gone on with."""
+    found = {}
+    for name, given, spoil in (
+        ("cut_table", {}, lambda place: os.truncate(next(place.glob("table/*.distcp")), 100)),
+        ("no_table", {}, lambda place: next(place.glob("table/*.distcp")).unlink()),
+        ("cut_metadata", {}, lambda place: os.truncate(place / "table" / ".metadata", 100)),
+        ("cut_rest", {}, lambda place: os.truncate(place / "rest.pt", 100)),
+        ("no_rest", {}, lambda place: (place / "rest.pt").unlink()),
+        ("settings", {"seed": 8}, lambda place: None),
+        ("replicate", {"replicate": SMALL}, lambda place: None),
+    ):
+        copy = folder / name
+        shutil.copytree(folder / "runs" / "plain", copy)
+        spoil(copy / checkpoint.NAME)
+        replicate = given.pop("replicate", 0)
+        step = fresh(log, processes, replicate=replicate)
+        try:
+            checkpoint.load(copy, step, settings.Settings(**(SETTINGS | given)), log)
+        except module("errors").CtrError as error:
+            found[name] = str(error)
+    try:
+        running.train(log, settings.Settings(**SETTINGS), folder / "runs" / "plain", processes)
+    except module("errors").CtrError as error:
+        found["there"] = str(error)
+    return found
+
+
 def main():
     scenario, log, folder, *device = sys.argv[1], log_of(sys.argv[2]), Path(sys.argv[3]), *sys.argv[4:]
     with processes_.joined(*(device or ["cpu"]), timeout_s=30) as processes:
@@ -120,6 +149,8 @@ def main():
             curve(log, processes, step)
             return
         found = exchanges(log, processes) | training(log, processes, folder / "runs", resumed=2)
+        if processes.count == 1:
+            found |= refusals(log, processes, folder)
         text = {name: value for name, value in found.items() if isinstance(value, str)}
         record = measure.measure(
             processes,

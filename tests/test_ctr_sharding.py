@@ -296,6 +296,23 @@ def test_stretches_cover_all_rows_once():
         assert [row for stretch in stretches for row in range(7)[stretch]] == list(range(7))
 
 
+@pytest.mark.parametrize(
+    ("name", "says"),
+    [
+        ("cut_table", "is no whole checkpoint"),
+        ("no_table", "is no whole checkpoint"),
+        ("cut_metadata", "is no whole checkpoint"),
+        ("cut_rest", "is no whole checkpoint"),
+        ("no_rest", "there is no run to go on with"),
+        ("settings", "was trained with seed = 1, and not 8"),
+        ("replicate", "fields of up to 0 rows in every process, and not 5: give --replicate 0"),
+        ("there", "holds a run already: --resume goes on with it"),
+    ],
+)
+def test_checkpoints_that_cannot_be_gone_on_with(found, name, says):
+    assert says in found[1]["text"][name]
+
+
 # --- what torchrun starts --------------------------------------------------------------------------------------------
 
 

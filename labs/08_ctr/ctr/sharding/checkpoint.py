@@ -11,8 +11,11 @@ documentation).
 
 from __future__ import annotations
 
+import logging
 import shutil
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -100,7 +103,7 @@ def load(folder: Path, step: ShardedStep, settings: Settings, log: ClickLog) -> 
         return position
     except CtrError:
         raise
-    except Exception as error:  # whatever torch.load and dcp.load make of a broken file
+    except (Exception, dcp.api.CheckpointException) as error:  # whatever torch.load and dcp.load make of a broken file
         raise CtrError(
             f"{place} is no whole checkpoint ({_why(error)}): it was cut short or changed; copy it again, or start a "
             "new run in another folder"
@@ -145,10 +148,20 @@ def _rest(
     }
 
 
-def _quiet() -> warnings.catch_warnings:
-    """Without what PyTorch warns its own developers of, on the way to a file."""
-    return warnings.catch_warnings(action="ignore")
+@contextmanager
+def _quiet() -> Iterator[None]:
+    """Without what PyTorch warns its own developers of on the way to a file, and the tracebacks of what it then raises."""
+    logger = logging.getLogger("torch.distributed.checkpoint")
+    level = logger.level
+    logger.setLevel(logging.CRITICAL)
+    try:
+        with warnings.catch_warnings(action="ignore"):
+            yield
+    finally:
+        logger.setLevel(level)
 
 
 def _why(error: BaseException) -> str:
+    if isinstance(error, dcp.api.CheckpointException) and error.failures:
+        error, _ = next(iter(error.failures.values()))  # of one process
     return " ".join(f"{type(error).__name__}: {error}".split())[:200]
