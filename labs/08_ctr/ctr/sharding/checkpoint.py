@@ -150,8 +150,8 @@ def _rest(
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Without what PyTorch warns its own developers of on the way to a file, and the tracebacks of what it then raises."""
-    logger = logging.getLogger("torch.distributed.checkpoint")
+    """Without what PyTorch warns of on the way to a file, and the tracebacks, by the root logger, of what it raises."""
+    logger = logging.getLogger()
     level = logger.level
     logger.setLevel(logging.CRITICAL)
     try:
