@@ -31,7 +31,7 @@ checkpoint, measure, processes_, running = (
 )
 split, step_ = module("sharding.split"), module("sharding.step")
 
-SETTINGS = {"dim": 4, "hidden": (8,), "dropout": 0.0, "batch": 60, "epochs": 2}
+SETTINGS = {"dim": 4, "hidden": (8,), "dropout": 0.0, "batch": 60, "epochs": 2, "evaluations": 1, "table_rate": 0.05}
 STEPS = 8  # of the curve
 SMALL = 5  # rows of a field that is in every process, where small ones are
 SMALL_FACTS = 10  # the same of the facts' fields, shrunk
