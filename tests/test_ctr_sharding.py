@@ -92,7 +92,8 @@ def found(log, tmp_path_factory):
 @pytest.fixture(scope="module")
 def plain_pytorch(log):
     """(losses, table, sums of squares) of the same steps by dense PyTorch, and none of the sharded step's parts."""
-    batches, settings = module("training.batches"), module("training.settings").Settings(dim=4, hidden=(8,), table_rate=0.05)
+    batches = module("training.batches")
+    settings = module("training.settings").Settings(dim=4, hidden=(8,), table_rate=0.05)
     torch.manual_seed(3)
     network = module("model.network").Network(SCHEMA, 4, (8,), sparse=False)
     weight = network.table.weight
