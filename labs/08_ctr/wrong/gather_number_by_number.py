@@ -1,8 +1,8 @@
 """The numbers of a sample in the order d, f: the first of all fields, then the second.
 
 Fails:
-    test_8_3_right: 5 samples, fields of 40, 3, 17 rows, dim 32
-    test_8_3_cost: 24 samples, fields of 900, 3, 170 rows, dim 32
+    test_8_3_right: samples: 5, fields of 40, 3, 17 rows, dim 32
+    test_8_3_cost: samples: 24, fields of 900, 3, 170 rows, dim 32
 """
 
 from numba import cuda

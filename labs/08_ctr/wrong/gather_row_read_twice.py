@@ -1,7 +1,7 @@
 """A number is read once to see whether it is 0, and once to copy it.
 
 Fails:
-    test_8_3_cost: global_load_requests
+    test_8_3_cost: global_load_sectors
 """
 
 from numba import cuda

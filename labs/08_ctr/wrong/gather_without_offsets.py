@@ -1,8 +1,8 @@
 """Every field reads the rows of the first one.
 
 Fails:
-    test_8_3_right: 1 samples, fields of 40, 3, 17 rows, dim 1
-    test_8_3_cost: 24 samples, fields of 900, 3, 170 rows, dim 32
+    test_8_3_right: samples: 1, fields of 40, 3, 17 rows, dim 1
+    test_8_3_cost: samples: 24, fields of 900, 3, 170 rows, dim 32
 """
 
 from numba import cuda

@@ -1,7 +1,7 @@
 """The place is made as int32, which wraps around, before it is stored as int64.
 
 Fails:
-    test_8_3_locate: 33 samples, fields of 150,000,000, 50,000,000, 9 rows, dim 64
+    test_8_3_locate: samples: 33, fields of 150,000,000, 50,000,000, 9 rows, dim 64
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """The row of a lookup, not the element with which it begins.
 
 Fails:
-    test_8_3_locate: 70 samples, fields of 40, 3, 17 rows, dim 20
+    test_8_3_locate: samples: 70, fields of 40, 3, 17 rows, dim 20
 """
 
 from numba import cuda

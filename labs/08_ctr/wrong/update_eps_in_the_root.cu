@@ -2,7 +2,7 @@
 sqrt(state + eps), as some write it, in place of sqrt(state) + eps.
 
 Fails:
-    test_8_6_right: gradients (3, 1) and (1, 3) of one row; state 9, lr 2, eps 3: state 25, and a step of 1 for both numbers
+    test_8_6_right: (3, 1) and (1, 3)
     test_8_6_cost: lookups: 200, of 90 rows, the last row often, dim 32
 */
 

@@ -1,8 +1,8 @@
 """The first gradient of each row, as if no row came twice.
 
 Fails:
-    test_8_6_right: 60 lookups of 90 rows, the last row often, dim 32
-    test_8_6_cost: 200 lookups of 90 rows, the last row often, dim 32
+    test_8_6_right: (3, 1) and (1, 3)
+    test_8_6_cost: lookups: 200, of 90 rows, the last row often, dim 32
 """
 
 import math

@@ -1,8 +1,8 @@
 """The gradients are read as if they had been sorted, too.
 
 Fails:
-    test_8_6_right: 5 lookups of 90 rows, the last row often, dim 1
-    test_8_6_cost: 200 lookups of 90 rows, the last row often, dim 32
+    test_8_6_right: lookups: 5, of 90 rows, the last row often, dim 1
+    test_8_6_cost: lookups: 200, of 90 rows, the last row often, dim 32
 """
 
 import math

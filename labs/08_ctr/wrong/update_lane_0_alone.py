@@ -1,8 +1,8 @@
 """Only lane 0 knows the scale: nobody hands it on, and the other numbers of a row stay.
 
 Fails:
-    test_8_6_right: 1 lookups of 90 rows, the last row often, dim 32
-    test_8_6_cost: 200 lookups of 90 rows, the last row often, dim 32
+    test_8_6_right: (3, 1) and (1, 3)
+    test_8_6_cost: lookups: 200, of 90 rows, the last row often, dim 32
 """
 
 import math
