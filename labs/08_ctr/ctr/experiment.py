@@ -2,9 +2,9 @@
 
 RUN/checkpoint.pt      the run, to go on with, and its best weights
 RUN/model.pt2          the network for inference
-RUN/looks.csv          losses and learning rates at each look, and looks.png; tensorboard/ has the same
+RUN/looks.csv          losses and learning rates at each look; tensorboard/ has the same
 RUN/results.json       every number of the evaluation
-RUN/*.png              figures of the evaluation
+RUN/looks.png, predictors.png, calibration.png
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from .baselines import BASELINES
 from .errors import CtrError
 from .export import NAME as MODEL
 from .export import export
+from .figures import looks, quality
 from .metrics import Evaluation, evaluate, logloss
 from .model.network import Network
 from .storage.log import ClickLog, Part
-from .training import figure
 from .training.loop import Look, Say, predict
 from .training.running import negative_rate, train
 from .training.settings import Settings
@@ -82,7 +82,7 @@ def run(
     say("exporting", 0, 1)
     export(result.network, folder / MODEL)
     seconds["export"] = time.perf_counter() - began
-    written = [folder / MODEL, *_draw(log, result.looks, folder)]
+    written = [folder / MODEL, *_draw(log, evaluations, result.looks, folder)]
     _write(folder / RESULTS, log, settings, evaluations, result.looks, seconds, provenance(command))
     return Outcome(evaluations, result.looks, seconds, [*written, folder / RESULTS])
 
@@ -110,11 +110,14 @@ def check_schema(network: Network, log: ClickLog) -> None:
         )
 
 
-def _draw(log: ClickLog, looks: list[Look], folder: Path) -> list[Path]:
+def _draw(log: ClickLog, evaluations: dict[str, Evaluation], seen: list[Look], folder: Path) -> list[Path]:
     validation = log.split("validation")
     truth = truth_of(log, validation)
-    figure.draw(looks, folder / figure.NAME, None if truth is None else logloss(validation.labels, truth))
-    return [folder / figure.NAME]
+    paths = [folder / name for name in (looks.NAME, quality.COMPARISON, quality.CALIBRATION)]
+    looks.draw(seen, paths[0], None if truth is None else logloss(validation.labels, truth))
+    quality.comparison(evaluations, paths[1])
+    quality.calibration(OURS, evaluations[OURS], paths[2])
+    return paths
 
 
 def _write(
@@ -122,7 +125,7 @@ def _write(
     log: ClickLog,
     settings: Settings,
     evaluations: dict[str, Evaluation],
-    looks: list[Look],
+    seen: list[Look],
     seconds: dict[str, float],
     about: dict[str, Any],
 ) -> None:
@@ -130,7 +133,7 @@ def _write(
         "log": {"rows": log.rows, "splits": log.splits, "schema": log.schema.to_dict(), "about": log.about},
         "settings": settings.to_dict(),
         "test": {name: one.to_dict() for name, one in evaluations.items()},
-        "looks": looks,
+        "looks": seen,
         "seconds": seconds,
         **about,
     }

@@ -30,7 +30,7 @@ class Settings:
     dense_rate: float = 0.002
     weight_decay: float = 1e-5
     unknown: float = 0.01
-    evaluations: int = 2
+    evaluations: int = 1
     patience: int = 2
     gain: float = 1e-4
     drop: float = 10.0

@@ -10,16 +10,16 @@ from matplotlib.ticker import MaxNLocator
 
 from gpukit.plots import style
 
-from .loop import Look
+from ..training.loop import Look
 
 NAME = "looks.png"
+LITTLE = 1e-3  # of a logloss
 
 
 def draw(looks: Sequence[Look], path: Path, bayes: float | None = None) -> None:
     """`bayes`: the logloss of the true probabilities on the validation rows, where they are known."""
     epochs = [look["epoch"] for look in looks]
-    best = min(looks, key=lambda look: look["validation_logloss"])
-    sheet, (axis,) = style.figure(_title(looks, best), height=4.2, caption=_caption(looks, bayes))
+    sheet, (axis,) = style.figure(_title(looks), height=4.2, caption=_caption(looks))
     for name, colour, mark in (("train", style.AMBER, "s"), ("validation", style.BLUE, "o")):
         values = [look[f"{name}_logloss"] for look in looks]
         axis.plot(epochs, values, color=colour, marker=mark, linewidth=2, label=name)
@@ -35,14 +35,18 @@ def draw(looks: Sequence[Look], path: Path, bayes: float | None = None) -> None:
     style.save(sheet, path)
 
 
-def _title(looks: Sequence[Look], best: Look) -> str:
+def _title(looks: Sequence[Look]) -> str:
+    best = min(look["validation_logloss"] for look in looks)
+    near = next(look for look in looks if look["validation_logloss"] <= best + LITTLE)
     last = looks[-1]
-    if last is best:
-        return f"After epoch {last['epoch']:g} validation still improves"
-    return f"Validation is best after epoch {best['epoch']:g}; what comes later is learned of the training rows alone"
+    if last is near:
+        return f"After epoch {last['epoch']:g} validation still gains"
+    if last["train_logloss"] < near["train_logloss"] - LITTLE:
+        return f"After epoch {near['epoch']:g} the model learns its training rows, and validation gains little"
+    return f"After epoch {near['epoch']:g} neither training nor validation gains much"
 
 
-def _caption(looks: Sequence[Look], bayes: float | None) -> str:
+def _caption(looks: Sequence[Look]) -> str:
     dropped = any(after["dense_rate"] < before["dense_rate"] for before, after in pairwise(looks))
     said = "The loss of training is its mean over the epoch, with ids hidden at random."
     return said + (" Dotted: from here on smaller learning rates." if dropped else "")
