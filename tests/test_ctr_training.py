@@ -280,7 +280,7 @@ def test_logits_of_a_column_are_refused_at_the_first_step():
 
 def test_negatives_left_out_are_counted_at_inference(log, tmp_path):
     thin = write_log(tmp_path / "thin", about={"options": {"negative_rate": 0.25}})
-    settings = Settings(dim=4, hidden=(8,), batch=64, epochs=1)
+    settings = Settings(dim=4, hidden=(8,), dropout=0.0, batch=64, epochs=1)
     found = surveying.survey(log.split("train"))
     plain, shifted = (running.new_network(one, settings, found) for one in (log, thin))
     test = log.split("test")
