@@ -65,17 +65,49 @@ def evaluations(with_truth):
     return {name: metrics.evaluate(labels, one, p_true=truth) for name, one in found.items()}
 
 
+def said(sheet):
+    """Its title and its caption, on one line each."""
+    return (" ".join(text.split()) for text in (sheet.get_suptitle(), sheet.get_supxlabel()))
+
+
 @pytest.mark.parametrize(
-    ("with_truth", "title"), [(True, "ours learns 100% of what can be known"), (False, "ours has AUC 0.")]
+    ("with_truth", "title", "losses"),
+    [(True, "ours: 100% of the way from a constant to the truth", "regret"), (False, "ours has AUC 0.", "logloss")],
 )
-def test_predictors_side_by_side(sheets, with_truth, title):
+def test_predictors_side_by_side(sheets, with_truth, title, losses):
     found = evaluations(with_truth)
     quality.comparison(found, "predictors.png")
-    (axis,) = sheets[0].axes
-    assert title in sheets[0].get_suptitle()
-    assert [label.get_text() for label in axis.get_yticklabels()] == ["constant", "worse", "ours"]
-    widths = [bar.get_width() for bar in axis.patches]
-    assert widths == sorted(widths)
+    left, right = sheets[0].axes
+    assert title in sheets[0].get_suptitle() and left.get_title(loc="left") == losses
+    assert [label.get_text() for label in left.get_yticklabels()] == ["constant", "worse", "ours"]
+    assert [bar.get_width() for bar in right.patches] == pytest.approx([one.auc - 0.5 for one in found.values()])
+    written = {text.get_text() for text in right.texts}
+    assert {f"{one.auc:.4f}" for one in found.values()} <= written
+    lines = [line.get_xdata()[0] for line in right.lines]
+    assert lines == ([found["ours"].bayes.empirical_auc - 0.5] if with_truth else [])
+
+
+@pytest.mark.parametrize(
+    ("last", "title"), [("leaking", "leaking has seen labels"), ("nothing", "nothing: a constant is better")]
+)
+def test_predictors_that_leak_and_that_are_worse_than_a_constant(sheets, last, title):
+    rng = np.random.default_rng(0)
+    p = rng.beta(1, 6, 3000)
+    labels = (rng.random(3000) < p).astype(np.uint8)
+    predicted = {"honest": p, "leaking": np.clip(p + 0.3 * labels, 0, 1), "nothing": np.zeros(3000)}
+    found = {name: metrics.evaluate(labels, one, p_true=p) for name, one in predicted.items()}
+    found[last] = found.pop(last)  # to the end
+    quality.comparison(found, "predictors.png")
+    above, below = said(sheets[0])
+    assert title in above and "Has seen labels of the rows it predicts: leaking." in below
+
+
+@pytest.mark.parametrize("p", [0.0, 0.2, 1.0])
+def test_figures_of_one_probability_for_all(tmp_path, p):
+    one = metrics.evaluate(np.array([0, 1, 0, 0]), np.full(4, p))
+    quality.comparison({"constant": one}, tmp_path / "predictors.png")
+    quality.calibration("constant", one, tmp_path / "calibration.png")
+    assert len(list(tmp_path.iterdir())) == 2
 
 
 def test_calibration_shows_tenths_of_the_rows(sheets):

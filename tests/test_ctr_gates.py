@@ -27,8 +27,8 @@ MODEL = "embeddings + MLP"
 SEED = 0
 # Nothing changes over time, so that calibration is the model's own; and 150,000 rows of test, so that errors are small.
 OPTIONS = replace(world.STEADY, rows=500_000, test_days=3, new_ads=0.0, new_members=0.0, seed=SEED)
-# Epochs enough for the learning rates to fall: before that, the weights of the last step are off by a few percent.
-SETTINGS = settings.Settings(batch=1024, epochs=12, evaluations=2, seed=SEED)
+# Smaller batches than the default's, as the log is smaller.
+SETTINGS = settings.Settings(batch=1024, seed=SEED)
 SPARSE = replace(world.SPARSE, seed=SEED)
 
 
@@ -53,8 +53,7 @@ def parts(log):
 
 def trained(log, test, folder, asked=SETTINGS):
     """Probabilities of the test rows, by a model that was trained on the log."""
-    network = running.train(log, asked, folder).network
-    return loop.predict(network, world.unseen_to_unknown(log.split("train"), test))
+    return loop.predict(running.train(log, asked, folder).network, test)
 
 
 @pytest.fixture(scope="module")
@@ -71,7 +70,7 @@ def found(log, tmp_path_factory):
 
 
 def test_each_predictor_beats_the_one_before_it(found):
-    """The least gaps: AUC .018 (model above FM), logloss .0055 (model below FM); paired errors are .0011 and .0004."""
+    """The least gaps: AUC .015 (model above FM), logloss .0057 (LR below LR on history)."""
     assert list(found) == [*baselines.BASELINES, MODEL]
     for (name, before), (better, after) in pairwise(found.items()):
         assert after.auc > before.auc, f"AUC of {better} against {name}"
@@ -81,7 +80,7 @@ def test_each_predictor_beats_the_one_before_it(found):
 
 
 def test_the_model_is_well_above_logistic_regression(found):
-    """AUC .07 to .09 above it; regret .18 to .27 of it."""
+    """AUC .078 to .092 above it; regret .16 to .25 of it."""
     model, regression = found[MODEL], found[baselines.LR]
     assert model.auc >= regression.auc + 0.01
     assert model.bayes.regret.value <= 0.75 * regression.bayes.regret.value
@@ -94,7 +93,7 @@ def test_the_constant_has_the_normalized_entropy_of_a_constant(found):
 
 
 def test_the_model_is_calibrated(found):
-    """1.000 to 1.009 with an error of .008; ECE .0040 to .0042, most of it the noise of 20 bins."""
+    """0.993 to 1.010 with an error of .007; ECE .0027 to .0058, much of it the noise of 20 bins."""
     assert 0.97 <= found[MODEL].calibration <= 1.03
     assert found[MODEL].ece <= 0.01
 
@@ -158,7 +157,7 @@ def test_the_leaky_switch_is_caught(honest, tmp_path_factory, name):
 
 
 def test_a_rate_that_contains_the_own_label_is_caught_on_the_rows_it_was_made_of(honest):
-    """The members' click rates of training, as features of training: 65 to 69 standard errors; causal ones at most 1.1."""
+    """Members' click rates of training, as features of training: 65 to 69 standard errors; causal ones at most 1.1."""
     train, _, test, _ = parts(honest)
     p_true = np.array(world.open_truth(honest)[: train.rows])
     column = honest.schema.column("member")
