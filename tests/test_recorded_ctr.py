@@ -1,4 +1,5 @@
-"""What was recorded of the CTR ladder on an H200 (data/results/ctr_h200.json, by `gpukit bench ctr --machine gpu`)."""
+"""What was recorded of lab 8 on H200s: the ladder (data/results/ctr_h200.json, by `gpukit bench ctr --machine gpu`),
+and the sharded step on one and on two of them (ctr_sharded_h200_*.json)."""
 
 import importlib
 import json
@@ -12,9 +13,11 @@ plugins.load("ctr")
 costs = importlib.import_module("gpukit_labs.ctr.bench.cost")
 summary = importlib.import_module("gpukit_labs.ctr.bench.summary")
 
-FILE = Path(__file__).parents[1] / "data" / "results" / "ctr_h200.json"
-pytestmark = pytest.mark.skipif(not FILE.is_file(), reason="nothing is recorded yet")
-FOUND = json.loads(FILE.read_text()) if FILE.is_file() else {"ladder": [], "quality": [], "profiles": []}
+sharding = importlib.import_module("gpukit_labs.ctr.sharding.measure")
+
+RESULTS = Path(__file__).parents[1] / "data" / "results"
+FOUND = json.loads((RESULTS / "ctr_h200.json").read_text())
+SHARDED = [json.loads((RESULTS / f"ctr_sharded_h200_{count}.json").read_text()) for count in (1, 2)]
 LADDERS = summary.ladders(FOUND)
 PAGE = Path(costs.__file__).parents[1] / "README.md"
 REFERENCE, ALL = "row-wise, float32, eager", "all switches"
@@ -107,6 +110,23 @@ def test_kernels_in_a_profile_are_those_of_its_groups():
         assert one["us_of_kernels"] == pytest.approx(sum(sums.values()))
 
 
+def test_bfloat16_and_compiling_are_worth_something_where_launches_are_not_waited_for():
+    for batch in LADDERS:
+        back = {entry["name"]: entry for entry in FOUND["turned_back"] if entry["batch"] == batch}
+        assert set(back) == {"no_bfloat16", "no_compile"}
+        assert min(entry["seconds"] for entry in back.values()) > 1.4 * rung(batch, "graph")["seconds"]
+
+
+def test_most_of_a_captured_step_is_what_the_floor_counts_and_little_is_waiting():
+    """Matrix products, gather and update; the rest are passes over activations. Sort and Adam run beside."""
+    for entry in FOUND["profiles"]:
+        if entry["rung"] == "graph" and entry["batch"] == 65_536:
+            us = {name: group["us"] for name, group in entry["groups"].items()}
+            counted = us["matrix products"] + us["gather"] + us["update"]
+            assert counted > 0.5 * entry["us_of_step"]
+            assert counted + us["elementwise passes"] > 0.8 * entry["us_of_step"]
+
+
 def test_the_page_says_what_was_recorded():
     """Speeds and shares in README.md of the package, and no others."""
     page = " ".join(PAGE.read_text().split())
@@ -130,3 +150,40 @@ def test_the_page_says_what_was_recorded():
     )
     told = f"at most {worst:.2f} standard errors"
     assert told in page, told
+    for what, name in (("it is worth", "no_bfloat16"), ("torch.compile", "no_compile")):
+        back = {entry["batch"]: entry["seconds"] for entry in FOUND["turned_back"] if entry["name"] == name}
+        times = [back[batch] / rung(batch, "graph")["seconds"] for batch in LADDERS]
+        told = f"{what} {times[0]:.2f} and {times[1]:.2f} times"
+        assert told in page, told
+
+
+# --- the sharded step ------------------------------------------------------------------------------------------------
+
+
+def scaled(batch, exchange, replicate, mode="graph"):
+    """Times one GPU, at the same batch in each."""
+    wanted = sharding.Setting(batch, exchange, replicate, mode)
+    return next(row for row in sharding.scaling(*SHARDED) if row.setting == wanted)
+
+
+def test_the_sharded_records_say_where_and_when():
+    for count, record in enumerate(SHARDED, 1):
+        assert (record["processes"], record["gpu"], record["gpus"]) == (count, "NVIDIA H200", ["NVIDIA H200"] * 2)
+        assert record["model"]["fields"] == FOUND["model"]["fields"]
+        assert {"driver", "date", "command", "commit", "torch", "nccl"} <= record.keys()
+        assert all("error" not in setting for setting in record["settings"])
+
+
+def test_two_gpus_are_worth_1_7_of_one_at_large_batches():
+    for batch in (65_536, 262_144):
+        assert scaled(batch, "bfloat16", sharding.SMALL).times >= 1.7
+        assert scaled(batch, "float32", sharding.SMALL).times >= 1.7
+
+
+def test_the_page_says_how_two_gpus_scale():
+    page = " ".join(PAGE.read_text().split())
+    times = [scaled(batch, "bfloat16", sharding.SMALL).times for batch in (65_536, 262_144, 8_192)]
+    assert f"train {times[0]:.2f} times as much as one at batch 65,536 each, and {times[1]:.2f} times" in page
+    assert f"At 8,192 it is {times[2]:.2f} times" in page
+    assert f"in float32 {scaled(65_536, 'float32', 0).times:.2f} times at 65,536" in page
+    assert f"{scaled(262_144, 'bfloat16', sharding.SMALL).many / 1e6:.1f} million" in page
