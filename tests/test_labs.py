@@ -21,7 +21,7 @@ from gpukit.labs.regions import CPP, PYTHON
 from gpukit.labs.running import FAILED, NOT_STARTED, PASSED, Outcome
 from gpukit.labs.session import Session
 from gpukit.plugins import packages
-from gpukit.sandbox import host, host_code
+from gpukit.sandbox import host
 
 ROOT = Path(__file__).parents[1]
 LABS = find_labs(ROOT / "labs")
@@ -95,8 +95,7 @@ def host_code_runs_once():
     known: dict = {}
 
     def call(source, file, function, calls, *, names, **options):
-        imports, tree = host_code.parts(source, host_code.reached(source, function, names))
-        key = (function, tuple(imports), ast.dump(tree), repr(calls), repr(options))
+        key = code_of(source, PYTHON, function), function, bits(calls), repr(options)
         if key not in known:
             results = in_a_child(source, file, function, calls, names=names, **options)
             if any(result.error for result in results):
@@ -119,7 +118,7 @@ def a_launch_runs_once():
 
     def kernel(answer, name):
         found = of_answer(answer, name)
-        codes[id(found)] = found, code_of(answer, name)
+        codes[id(found)] = found, code_of(answer.text, answer.language, name)
         return found
 
     def profile(kernel, grid, block, *args, **options):
@@ -150,34 +149,40 @@ def a_launch_runs_once():
 
 
 def bits(value):
-    """What tells an argument from another one."""
+    """What tells an argument, or a list of them, from others."""
     if isinstance(value, np.ndarray):
         return str(value.dtype), value.shape, value.strides, hashlib.sha256(value.tobytes()).digest()
+    if isinstance(value, list | tuple):
+        return tuple(map(bits, value))
     return type(value), repr(value)
 
 
 @cache
-def code_of(answer, name):
-    """A kernel's source, with all of the file's that it uses: functions, constants, imports."""
-    if answer.language == CPP:
-        lines = regions.lines_of(answer.text)
-        parts = {each.name: (each.words, lines[each.first - 1 : each.last]) for each in cpp_functions(answer.text)}
-        for line in lines:
-            if line.startswith("constexpr"):
-                parts[line.partition("=")[0].split()[-1]] = (set(), [line])
-    else:
-        parts = {}
-        for node in ast.parse(answer.text).body:
-            loaded = {each.id for each in ast.walk(node) if isinstance(each, ast.Name)}
-            for defined in names_of(node):
-                parts[defined] = (loaded, ast.dump(node))
+def code_of(text, language, name):
+    """The source of a kernel or a host function, with all that it uses of its file: functions, constants, imports."""
+    parts = parts_of(text, language)
     found, waiting = {}, [name]
     while waiting:
         one = waiting.pop()
         if one in parts and one not in found:
             words, found[one] = parts[one]
             waiting += sorted(words)
-    return answer.language, repr(found)
+    return language, repr(found)
+
+
+@cache
+def parts_of(text, language):
+    """Name -> the names that its definition uses, and the definition."""
+    if language == CPP:
+        lines = regions.lines_of(text)
+        parts = {each.name: (each.words, lines[each.first - 1 : each.last]) for each in cpp_functions(text)}
+        constants = [line for line in lines if line.startswith("constexpr")]
+        return parts | {line.partition("=")[0].split()[-1]: (frozenset(), [line]) for line in constants}
+    parts = {}
+    for node in ast.parse(text).body:
+        used = frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+        parts |= dict.fromkeys(names_of(node), (used, ast.dump(node)))
+    return parts
 
 
 def names_of(node):

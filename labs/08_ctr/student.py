@@ -264,9 +264,7 @@ def train(ids, dense, labels, offsets, table, w1, b1, w2, b2, batch, lr):
     Cost: counted as if the tensors were on a GPU. The arrays go there once; nothing comes back before the loop
         has ended; no gradient is as large as the table; 25 operations a step are enough, and 45 are too many.
     """
-    raise NotImplementedError(
-        "TODO 8.8: train without waiting for the GPU, and without a gradient as large as the table"
-    )
+    raise NotImplementedError("TODO 8.8: train without waiting for the GPU, and without a gradient as large as the table")
 
 
 # --- 8.9: evaluation -------------------------------------------------------------------------------------------------
