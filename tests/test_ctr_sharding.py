@@ -61,6 +61,7 @@ def log(tmp_path_factory):
     random = np.random.default_rng(0)
     rows = 803
     ids = np.stack([random.integers(0, field.rows, rows) for field in SCHEMA.fields], 1).astype(np.int32)
+    ids[:720, :2] %= (62, 2)  # the last id of these fields comes in the test alone
     clicks = (ids[:, 0] % 3 == 0) ^ (random.random(rows) < 0.2)
     with storage.LogWriter(tmp_path_factory.mktemp("log") / "log", SCHEMA) as writer:
         dense = random.normal(size=(rows, 2)).astype(np.float32)
@@ -145,6 +146,15 @@ def test_one_process_goes_on_where_two_stopped(found, how):
     np.testing.assert_allclose(one[f"{how}_looks"][2], two[f"{how}_looks"][2], **CLOSE)
     np.testing.assert_allclose(one[f"{how}_end"], two[f"{how}_end"], **CLOSE)
     assert np.abs(two["plain_end"] - two["exact_table"]).max() > 0.01  # the longer run went on
+
+
+@pytest.mark.parametrize("how", ["plain", "small"])
+@pytest.mark.parametrize("count", [1, 2])
+def test_ids_that_training_never_met_have_the_row_of_the_unknown_one(found, how, count):
+    end = found[count][f"{how}_end"]
+    for cold, unknown in ((62, 0), (63 + 2, 63)):
+        np.testing.assert_array_equal(end[cold], end[unknown])
+    assert len(np.unique(end, axis=0)) == SCHEMA.rows - 2
 
 
 def test_every_row_is_predicted_once_and_as_the_whole_network_does(found, log):

@@ -379,6 +379,29 @@ def test_the_best_network_of_a_checkpoint_is_that_of_the_run(straight):
     assert all(torch.equal(one, whole.network.state_dict()[name]) for name, one in network.state_dict().items())
 
 
+def test_an_id_that_training_never_met_predicts_what_the_unknown_id_does(tmp_path):
+    """Members 30 and more, of 40, come in the test alone."""
+    ids, dense, labels, times = columns(2000)
+    ids[:1800, 0] = ids[:1800, 0] % 29 + 1
+    with logs_of.LogWriter(tmp_path / "log", SCHEMA) as writer:
+        writer.append(ids, dense, labels, times)
+        log = writer.finish({})
+    result = running.train(log, TINY, tmp_path / "run")
+    asked, numbers = np.array([[member, 3] for member in (0, 35, 39, 5)], np.int32), np.repeat(dense[:1], 4, 0)
+    best, _ = running.best_network(tmp_path / "run" / checkpoints.NAME)
+    exported = room("export").export(best, tmp_path / "model.pt2")
+    with torch.no_grad():
+        found = [network(torch.tensor(asked), torch.tensor(numbers)).numpy() for network in (result.network, best)]
+    for unknown, cold, other, warm in (*found, exported(asked, numbers)):
+        assert cold == other == unknown
+        assert abs(warm - unknown) > 1e-3
+    # What goes on from the checkpoint has the rows that were drawn.
+    drawn = running.new_network(log, TINY, surveying.survey(log.split("train"))).table.weight[30:40]
+    read = checkpoints.read(tmp_path / "run" / checkpoints.NAME)
+    for weights in (read["model"], read["position"]["weights"]):
+        assert torch.equal(weights["table.weight"][30:40], drawn)
+
+
 def test_a_run_without_a_look_has_no_best_network(log, tmp_path):
     with pytest.raises(looping.Stopped):
         running.train(log, TINY, tmp_path, stop=StopAfter(2))

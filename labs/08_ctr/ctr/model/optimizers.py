@@ -26,6 +26,13 @@ class RowwiseAdagrad(torch.optim.Optimizer):
     def __init__(self, params: Iterable[Tensor], lr: float = 0.02, eps: float = 1e-8):
         super().__init__(params, {"lr": lr, "eps": eps})
 
+    def sums(self, weight: Tensor) -> Tensor:
+        """The state of a parameter, (rows,) float32, also before its first step: 0 for a row that nothing moved."""
+        state = self.state[weight]
+        if not state:
+            state["sum"] = weight.new_zeros(weight.shape[0])
+        return state["sum"]
+
     @torch.no_grad()
     def step(self, closure: Callable[[], Any] | None = None) -> None:
         """Once for all parameters that have a gradient; there is nothing that would need a closure."""
@@ -35,10 +42,7 @@ class RowwiseAdagrad(torch.optim.Optimizer):
                     self._update(weight, weight.grad, group["lr"], group["eps"])
 
     def _update(self, weight: Tensor, gradient: Tensor, lr: float, eps: float) -> None:
-        state = self.state[weight]
-        if not state:
-            state["sum"] = weight.new_zeros(weight.shape[0])
-        total = state["sum"]
+        total = self.sums(weight)
         if not gradient.is_sparse:
             total += gradient.square().mean(1)
             weight -= lr * gradient / (total.sqrt() + eps)[:, None]

@@ -51,3 +51,19 @@ class Table(nn.Module):
 def with_unknown(ids: Tensor, draws: Tensor, share: float) -> Tensor:
     """(n, fields) ids, of which each becomes the unknown id where its draw, uniform from 0 to 1, is below `share`."""
     return ids.masked_fill(draws < share, UNKNOWN)
+
+
+@torch.no_grad()
+def replace_noise(
+    weight: Tensor, sums: Tensor, offsets: Tensor, rows: Tensor | None = None, unknown: Tensor | None = None
+) -> None:
+    """Gives the rows that no step has moved, and which are noise since they were drawn, the row of their field's
+    unknown id: an id that training has not met then predicts what an unknown one does.
+
+    weight (n, dim); sums (n,), the state of `RowwiseAdagrad`, 0 where nothing came; offsets (fields,) int64. Where
+    `weight` is not a whole table in its order: `rows` (n,) int64 of it, and `unknown` (fields, dim).
+    """
+    rows = torch.arange(len(weight), device=weight.device) if rows is None else rows
+    unknown = weight[offsets] if unknown is None else unknown
+    unmoved = (sums == 0).nonzero().squeeze(1)
+    weight[unmoved] = unknown[torch.searchsorted(offsets, rows[unmoved], right=True) - 1]

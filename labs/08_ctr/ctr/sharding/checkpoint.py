@@ -93,7 +93,7 @@ def load(folder: Path, step: ShardedStep, settings: Settings, log: ClickLog) -> 
         if replicated is not None:
             with torch.no_grad():
                 replicated.copy_(read["replicated"]["weight"])
-            _sums(step, replicated).copy_(read["replicated"]["sum"])
+            step.sums(replicated).copy_(read["replicated"]["sum"])
         step.optimizers["dense"].load_state_dict(read["dense"])
         for group in step.optimizers["table"].param_groups:
             group["lr"] = read["table_rate"]
@@ -113,18 +113,10 @@ def load(folder: Path, step: ShardedStep, settings: Settings, log: ClickLog) -> 
 def _table(step: ShardedStep, best: dict[str, Tensor] | None) -> dict[str, Any]:
     """DTensors over the tensors themselves, so that reading fills them."""
     table = step.table.sharded
-    found = {"weight": table.dtensor(table.weight.detach()), "sum": table.dtensor(_sums(step, table.weight))}
+    found = {"weight": table.dtensor(table.weight.detach()), "sum": table.dtensor(step.sums(table.weight))}
     if best is not None:
         found["best"] = table.dtensor(best[BEST])
     return found
-
-
-def _sums(step: ShardedStep, weight: Tensor) -> Tensor:
-    """The state of row-wise Adagrad, also before the first step."""
-    state = step.optimizers["table"].state[weight]
-    if not state:
-        state["sum"] = weight.new_zeros(len(weight))
-    return state["sum"]
 
 
 def _rest(
@@ -137,7 +129,7 @@ def _rest(
     return {
         "format": FORMAT,
         "replicate": step.table.replicate,
-        "replicated": None if replicated is None else {"weight": replicated.detach(), "sum": _sums(step, replicated)},
+        "replicated": None if replicated is None else {"weight": replicated.detach(), "sum": step.sums(replicated)},
         "settings": settings.to_dict(),
         "schema": log.schema.to_dict(),
         "log": checkpoint.fingerprint(log),

@@ -12,6 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from ..model.network import Network
 from ..model.optimizers import RowwiseAdagrad, dense_adam
+from ..model.table import replace_noise
 from ..training.batches import Batch
 from ..training.settings import Settings
 from ..training.step import Step
@@ -54,6 +55,14 @@ class ShardedStep(Step):
 
     def total(self, tensor: Tensor) -> Tensor:
         return self.processes.whole_sum(tensor.reshape(-1)).view(tensor.shape)
+
+    def replace_noise(self) -> None:
+        """A collective."""
+        sharded, replicated = self.table.sharded, self.table.replicated
+        sharded.replace_noise(self.sums(sharded.weight))
+        if replicated is not None:
+            table = replicated.module
+            replace_noise(table.weight, self.sums(table.weight), table.offsets)
 
     def whole_network(self, dim: int, hidden: tuple[int, ...], dropout: float) -> Network:
         """What was learned, as a network for one process on the host, with the whole table: in every process."""

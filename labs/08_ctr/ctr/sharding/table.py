@@ -25,6 +25,7 @@ from torch import Tensor, nn
 from torch.distributed.tensor import DTensor
 
 from ..errors import CtrError
+from ..model.table import replace_noise
 from .processes import Processes
 
 _GOLDEN = (math.sqrt(5) - 1) / 2
@@ -163,6 +164,17 @@ class ShardedTable(nn.Module):
                 f"process {self.processes.rank} had {most:,} lookups of one batch in its rows and room for "
                 f"{self.capacity:,}: give it more, or let it count them"
             )
+
+    @torch.no_grad()
+    def replace_noise(self, sums: Tensor) -> None:
+        """As `model.table.replace_noise`, with this process's sums (own rows,): a collective, of `fields` rows."""
+        stretch = self.processes.stretch(self.rows)
+        places = self.spread.places(self.offsets) - stretch.start
+        here = (places >= 0) & (places < stretch.stop - stretch.start)
+        unknown = self.weight.new_zeros(len(places), self.dim)
+        unknown[here] = self.weight[places[here]]
+        rows = self.spread.rows_at(torch.arange(stretch.start, stretch.stop, device=sums.device))
+        replace_noise(self.weight, sums, self.offsets, rows, self.processes.whole_sum(unknown))
 
     def whole_weight(self) -> Tensor:
         """(rows, dim) float32 on the host, in the order of rows, in every process: a collective."""

@@ -29,12 +29,9 @@ class UnsortedRowwiseAdagrad(RowwiseAdagrad):
     def _update(self, weight: Tensor, gradient: Tensor, lr: float, eps: float) -> None:
         if not gradient.is_sparse:
             return super()._update(weight, gradient, lr, eps)
-        state = self.state[weight]
-        if not state:
-            state["sum"] = weight.new_zeros(weight.shape[0])
         if weight not in self._chosen:
             self._chosen[weight] = torch.zeros(weight.shape[0], dtype=torch.int32, device=weight.device)
-        total, chosen = state["sum"], self._chosen[weight]
+        total, chosen = self.sums(weight), self._chosen[weight]
         rows, values = gradient._indices()[0], gradient._values()
         # Lookups of one row all write here, one of them stays, and all of them read which.
         chosen.index_copy_(0, rows, torch.arange(len(rows), dtype=torch.int32, device=rows.device))

@@ -62,7 +62,8 @@ def fit(
     say: Say = lambda what, done, total: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Goes on from `position` until the epochs are over or patience is; then the model has the best weights.
+    """Goes on from `position` until the epochs are over or patience is; then the model has the best weights, and ids
+    that it has not met have the row of the unknown one. `position` keeps what was trained, to go on from.
 
     `save` and `log` are called after each look, before anything else happens. `stop` is asked after each step. Raises
     Stopped where it says so, after `save`, and CtrError where the loss is no number any more.
@@ -98,6 +99,7 @@ def fit(
             position.epoch, position.step = position.epoch + 1, 0
     if position.weights is not None:
         step.set_weights(position.weights)
+    step.replace_noise()
 
 
 def look(step: Step, batches: Batches, validation: Part, settings: Settings, position: Position) -> None:

@@ -12,6 +12,7 @@ import torch
 
 from ..errors import CtrError
 from ..model.network import Network
+from ..model.table import replace_noise
 from ..schema import Schema
 from ..storage.log import ClickLog
 from . import checkpoint
@@ -25,7 +26,8 @@ from .survey import Survey, survey
 
 @dataclass(frozen=True)
 class Result:
-    """The network with the best weights, and the looks at validation that led there; `seconds` of training in all."""
+    """The network with the best weights, where ids that training has not met have the row of the unknown one; the looks
+    at validation that led there; `seconds` of training in all."""
 
     network: Network
     looks: list[Look]
@@ -99,7 +101,7 @@ def negative_rate(log: ClickLog) -> float:
 
 
 def best_network(path: Path) -> tuple[Network, Settings]:
-    """The network of a checkpoint, with the weights of its best look. Raises CtrError where it has had none."""
+    """The network of a checkpoint, as `train` returns it. Raises CtrError where no look has judged it yet."""
     read = checkpoint.read(path)
     settings = Settings.from_dict(read["settings"])
     weights = read["position"]["weights"]
@@ -107,6 +109,7 @@ def best_network(path: Path) -> tuple[Network, Settings]:
         raise CtrError(f"{path} has not been judged on validation yet: go on with --resume")
     network = Network(Schema.from_dict(read["schema"]), settings.dim, settings.hidden, settings.dropout)
     network.load_state_dict(weights)
+    replace_noise(network.table.weight, read["optimizers"]["table"]["state"][0]["sum"], network.table.offsets)
     return network.eval(), settings
 
 

@@ -11,6 +11,7 @@ from torch.nn.functional import binary_cross_entropy_with_logits
 from ..guards import check_loss_shape
 from ..model.network import Network
 from ..model.optimizers import RowwiseAdagrad, dense_adam
+from ..model.table import replace_noise
 from .batches import Batch
 from .settings import Settings
 
@@ -71,6 +72,17 @@ class Step:
 
     def set_weights(self, weights: dict[str, Tensor]) -> None:
         self.model.load_state_dict(weights)
+
+    def sums(self, weight: Tensor) -> Tensor:
+        """What `RowwiseAdagrad` keeps of a table, 0 for a row that no step has moved."""
+        optimizer = self.optimizers["table"]
+        assert isinstance(optimizer, RowwiseAdagrad)
+        return optimizer.sums(weight)
+
+    def replace_noise(self) -> None:
+        """As `model.table.replace_noise`, for the whole table: training is over."""
+        table = self.model.table
+        replace_noise(table.weight, self.sums(table.weight), table.offsets)
 
     def state(self) -> dict[str, Any]:
         """All that `load_state` needs to go on, without copies: to be saved at once."""
