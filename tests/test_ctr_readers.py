@@ -20,7 +20,7 @@ plugins.load("ctr")
 CtrError = importlib.import_module("gpukit_labs.ctr.errors").CtrError
 logs = importlib.import_module("gpukit_labs.ctr.storage.log")
 readers = importlib.import_module("gpukit_labs.ctr.readers")
-threads = importlib.import_module("gpukit_labs.ctr.readers.threads")
+threads = importlib.import_module("gpukit_labs.ctr.threads")
 text = importlib.import_module("gpukit_labs.ctr.readers.text")
 vocabulary = importlib.import_module("gpukit_labs.ctr.readers.vocabulary")
 writing = importlib.import_module("gpukit_labs.ctr.readers.writing")

@@ -4,7 +4,6 @@ alone, and what is wrong with it is said in a sentence."""
 import hashlib
 import importlib
 import json
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -89,20 +88,23 @@ def test_a_shard_does_not_depend_on_those_drawn_before():
     np.testing.assert_array_equal(first.draw(3).p, second.draw(3).p)
 
 
-def test_no_more_than_a_few_shards_are_drawn_ahead():
-    class Counting:
-        shards, drawn = 40, 0
+def test_no_more_than_a_few_shards_are_drawn_ahead(tmp_path, monkeypatch):
+    drawn, written = [], []
+    draw, append = World.draw, generating.TruthWriter.append
 
-        def draw(self, shard):
-            self.drawn += 1
-            return shard
+    def counted(self, shard):
+        drawn.append(shard)
+        return draw(self, shard)
 
-    counting = Counting()
-    with ThreadPoolExecutor(3) as pool:
-        for taken, shard in enumerate(generating._in_order(pool, 3, counting)):
-            assert shard == taken
-            assert counting.drawn <= taken + 3 + generating._AHEAD
-    assert counting.drawn == 40
+    def appended(self, p):
+        append(self, p)
+        written.append(len(p))
+        assert len(drawn) <= len(written) + 3 + generating._AHEAD
+
+    monkeypatch.setattr(World, "draw", counted)
+    monkeypatch.setattr(generating.TruthWriter, "append", appended)
+    log = generate(tmp_path / "log", replace(SMALL, rows=4_000, shard_rows=100), workers=3)
+    assert sorted(drawn) == list(range(40)) and log.rows == 4_000
 
 
 # --- the truth -------------------------------------------------------------------------------------------------------

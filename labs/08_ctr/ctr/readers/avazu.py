@@ -18,8 +18,8 @@ from pathlib import Path
 import numpy as np
 
 from ..storage.log import ClickLog
+from ..threads import in_order
 from .text import Block, Cells, TextFile
-from .threads import in_order
 from .vocabulary import HEX, INTEGER, MISSING, Column, Vocabularies
 from .writing import DEFAULT_TRAIN, Progress, Rows, Settings, write_log
 

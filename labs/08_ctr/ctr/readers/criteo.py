@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 
 from ..storage.log import ClickLog
+from ..threads import in_order
 from .text import Block, TextFile
-from .threads import in_order
 from .vocabulary import HEX, MISSING, Column, Vocabularies
 from .writing import DEFAULT_TRAIN, Progress, Rows, Settings, write_log
 

@@ -28,7 +28,7 @@ from gpukit import files
 from ..errors import CtrError
 from ..schema import UNKNOWN, Field
 from ..storage.log import ClickLog
-from .threads import in_order
+from ..threads import in_order
 
 FORMAT = 1
 VOCABULARY = "vocabulary.json"  # beside the log's manifest

@@ -8,15 +8,14 @@ interpreter while it computes, the tables of the world are there once, and nothi
 from __future__ import annotations
 
 import shutil
-from collections import deque
-from collections.abc import Callable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
 from ..errors import CtrError
 from ..storage.log import ClickLog, LogWriter
+from ..threads import in_order
 from .history import COUNTED, History
 from .options import Options
 from .truth import TruthWriter
@@ -60,14 +59,14 @@ def _generate(folder: Path, options: Options, workers: int, progress: Progress |
     bounds = np.zeros(2, np.int64)
     with LogWriter(folder, world.schema) as writer:
         _check_room(folder, options.rows * (4 * len(world.schema.fields) + 4 * len(world.schema.dense) + 17))
-        with TruthWriter(folder) as truth, ThreadPoolExecutor(workers) as pool:
+        with TruthWriter(folder) as truth:
             if options.leaky:
-                for drawn in _in_order(pool, workers, world):
+                for drawn in in_order(world.draw, range(world.shards), workers, _AHEAD):
                     history.count(drawn)
                     done += len(drawn.labels)
                     if progress is not None:
                         progress(done, total)
-            for drawn in _in_order(pool, workers, world):
+            for drawn in in_order(world.draw, range(world.shards), workers, _AHEAD):
                 if options.leaky:
                     history.fill(drawn, slice(None))
                 else:
@@ -89,17 +88,6 @@ def _generate(folder: Path, options: Options, workers: int, progress: Progress |
                 "truth": truth.finish(),
             }
         return writer.finish(about, bounds=bounds.tolist())
-
-
-def _in_order(pool: ThreadPoolExecutor, workers: int, world: World) -> Iterator[Impressions]:
-    """Every shard, drawn by the pool, no more than a few of them at a time."""
-    running: deque[Future[Impressions]] = deque()
-    for shard in range(world.shards):
-        running.append(pool.submit(world.draw, shard))
-        if len(running) >= workers + _AHEAD:
-            yield running.popleft().result()
-    while running:
-        yield running.popleft().result()
 
 
 def _kept(drawn: Impressions) -> Impressions:

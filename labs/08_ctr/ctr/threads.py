@@ -8,20 +8,25 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
-from ..errors import CtrError
+from .errors import CtrError
 
 Item = TypeVar("Item")
 Made = TypeVar("Made")
 
-MOST = 8  # threads: a file is read by one, which then is what the others wait for
+MOST = 8  # threads, unless told: a file is read by one, which then is what the others wait for
 
 
-def in_order(work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Made]:
-    """`work(item)` of each, in order, with no more than some of them waiting.
+def in_order(
+    work: Callable[[Item], Made], items: Iterable[Item], threads: int | None = None, ahead: int | None = None
+) -> Iterator[Made]:
+    """`work(item)` of each, in order.
 
+    threads: one for each core, and no more than MOST, if None. ahead: so many more items than threads may be under way
+    or done before they are asked for; as many more as there are threads if None.
     Raises what `work` and `items` raise, when it is that item's turn: so the first fault of a file is the one reported.
     """
-    threads = min(MOST, os.cpu_count() or 1)
+    threads = min(MOST, os.cpu_count() or 1) if threads is None else threads
+    ahead = threads if ahead is None else ahead
     with ThreadPoolExecutor(threads) as pool:
 
         def started() -> Iterator[Future[Made]]:
@@ -36,7 +41,7 @@ def in_order(work: Callable[[Item], Made], items: Iterable[Item]) -> Iterator[Ma
         waiting: deque[Future[Made]] = deque()
         for future in started():
             waiting.append(future)
-            if len(waiting) > 2 * threads:
+            if len(waiting) >= threads + ahead:
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
