@@ -204,12 +204,11 @@ def test_a_run_that_is_none(log, capfd, here):
     assert (here / "checkpoint.pt").read_bytes() == b"cut short"
 
 
-@pytest.mark.parametrize("words", [["train"], ["evaluate", "run"], ["export", "run"]])
+@pytest.mark.parametrize("words", ["ctr train", "ctr evaluate run", "ctr export run", "bench ctr"])
 def test_without_pytorch_a_sentence_says_how_to_install_it(monkeypatch, capfd, here, words):
     monkeypatch.setitem(sys.modules, "torch", None)
-    assert 'training needs PyTorch (torch is missing): python -m pip install -e ".[ctr]"' in refused(
-        capfd, "ctr", *words
-    )
+    said = refused(capfd, *words.split())
+    assert 'training needs PyTorch (torch is missing): python -m pip install -e ".[ctr]"' in said
     assert list(here.iterdir()) == []
 
 

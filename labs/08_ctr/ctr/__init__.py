@@ -10,6 +10,7 @@ Source: the modules name theirs.
 # Which room is which, each using those above it alone:
 #
 # errors                     CtrError
+# extras                     packages that only this lab needs
 # threads                    work in several threads, with the results in order
 # schema                     which ids and numbers an impression has
 # guards                     what is wrong with ids, features, labels, losses and clocks, in a sentence

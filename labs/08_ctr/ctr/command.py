@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -10,12 +9,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from .errors import CtrError
+from .extras import need_torch
 
 if TYPE_CHECKING:
     from .storage.log import ClickLog
 
 LOG, RUN = Path("ctr-log"), "ctr-run"  # in the folder that the command is given in
-INSTALL = 'python -m pip install -e ".[ctr]"'
 INTERRUPTED = 130
 FILES, TABLES = ("criteo", "avazu", "parquet"), ("movielens", "flights")
 _FOLDER: Any = click.Path(path_type=Path, file_okay=False)
@@ -51,7 +50,7 @@ def train(log_folder: Path | None, out: Path | None, resume: bool, baselines: bo
     Without LOG it is made first, in ./ctr-log, from a known world: then the table says how far each predictor is from
     the best possible. Ctrl-C stops between two steps and saves; --resume goes on to the same bits.
     """
-    _need_torch()
+    need_torch()
     from gpukit.cli import output
     from gpukit.progress import step_progress
 
@@ -122,7 +121,7 @@ def read(kind: str, file: Path | None, out: Path | None, share: float | None, **
 @click.option("--split", type=click.Choice(("train", "validation", "test")), default="test", show_default=True)
 def evaluate(run: Path, log_folder: Path, split: str) -> None:
     """Judge the model of a RUN on a split of LOG (default: ./ctr-log)."""
-    _need_torch()
+    need_torch()
     from gpukit.cli import output
 
     from . import experiment, showing
@@ -146,7 +145,7 @@ def evaluate(run: Path, log_folder: Path, split: str) -> None:
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False), required=False)
 def export(run: Path, file: Path | None) -> None:
     """Write the model of a RUN for inference (default: RUN/model.pt2), and compare the two."""
-    _need_torch()
+    need_torch()
     from gpukit.cli import output
 
     from . import export as exporting
@@ -161,17 +160,6 @@ def export(run: Path, file: Path | None) -> None:
 
 
 # --- what was asked for ----------------------------------------------------------------------------------------------
-
-
-def _need_torch() -> None:
-    """Raises CtrError where PyTorch is not installed. Else its threads wait for one another without spinning, which
-    costs nothing, and saves most of the time where other programs want the cores, too: on two cores with a load of 5 a
-    step took 22 to 31 ms in place of 180 to 260."""
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # read when PyTorch is first imported
-    try:
-        import torch  # noqa: F401
-    except ImportError as error:
-        raise CtrError(f"training needs PyTorch ({error.name} is missing): {INSTALL}") from error
 
 
 def _settings(given: dict[str, Any], resumed: Path | None) -> Any:

@@ -12,7 +12,7 @@ from gpukit import files
 from gpukit.cli import output
 from gpukit.errors import GpukitError
 
-from ..errors import CtrError
+from ..extras import need_torch
 
 RECORDINGS = "results/*ctr_h200*.json"
 WHAT = "gpukit bench ctr"
@@ -98,7 +98,7 @@ def bench(out: Path | None, plot: Path | None, why: bool, recorded: bool, **give
 
 def _measured(out: Path | None, machine: str, log: Path | None, **given: Any) -> dict[str, Any]:
     """Measured here and now. What is there after each rung is in the file already."""
-    _refuse_without_torch()
+    need_torch()
     from gpukit import devices, provenance
 
     device = devices.device(machine)
@@ -127,13 +127,6 @@ def _measured(out: Path | None, machine: str, log: Path | None, **given: Any) ->
 
 def _say(text: str) -> None:
     click.echo(f"gpukit: {text}", err=True)
-
-
-def _refuse_without_torch() -> None:
-    try:
-        import torch  # noqa: F401
-    except ModuleNotFoundError as error:
-        raise CtrError(f'training needs {error.name}: python -m pip install -e ".[ctr]"') from error
 
 
 def _write(out: Path, result: dict[str, Any]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import torch
 
+from ..errors import in_short
 from ..fast.making import make, operations
 from ..fast.operations import Operations
 from ..fast.resident import resident
@@ -106,7 +107,7 @@ class Ladder:
             took = step_time(step, self.device, self.seconds, WARM_UP[switches.loader])
         except Exception as error:
             # Whatever a compiler or a driver says: one rung that a device cannot do is no reason to lose the others.
-            found["error"] = _in_short(error)
+            found["error"] = in_short(error)
             self.say(f"{switches.batch:>8,} {rung.name:<10} {found['error']}")
             return found
         finally:
@@ -172,7 +173,7 @@ class Ladder:
                 step = self._make(replace(rungs[rung], batch=batch))
                 found = train(name, step, batch, samples, self.test, self.device)
             except Exception as error:
-                self._found("quality", {"rung": rung, "name": name, "batch": batch, "error": _in_short(error)})
+                self._found("quality", {"rung": rung, "name": name, "batch": batch, "error": in_short(error)})
                 continue
             finally:
                 step = None
@@ -192,15 +193,11 @@ class Ladder:
             found = profile(step)  # soon after the start: shuffling for a next epoch is no part of a step
             found["us_of_step"] = step_time(step, self.device, self.seconds / 3, 0).seconds * 1e6
         except Exception as error:
-            found = {"error": _in_short(error)}
+            found = {"error": in_short(error)}
         finally:
             step = None
             self._tidy()
         self._found("profiles", {"batch": batch, "rung": rung, **found})
-
-
-def _in_short(error: Exception) -> str:
-    return f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
 
 
 def matrix_tflops(device: torch.device, size: int = 8192) -> dict[str, float]:

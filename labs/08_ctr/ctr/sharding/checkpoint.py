@@ -24,7 +24,7 @@ import torch
 import torch.distributed.checkpoint as dcp
 from torch import Tensor
 
-from ..errors import CtrError
+from ..errors import CtrError, in_short
 from ..storage.log import ClickLog
 from ..training import checkpoint
 from ..training.loop import Position
@@ -156,4 +156,4 @@ def _quiet() -> Iterator[None]:
 def _why(error: BaseException) -> str:
     if isinstance(error, dcp.api.CheckpointException) and error.failures:
         error, _ = next(iter(error.failures.values()))  # of one process
-    return " ".join(f"{type(error).__name__}: {error}".split())[:200]
+    return in_short(error)

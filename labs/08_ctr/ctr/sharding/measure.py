@@ -21,7 +21,7 @@ from torch import Tensor
 
 from gpukit.provenance import gpu_facts, provenance
 
-from ..errors import CtrError
+from ..errors import CtrError, in_short
 from ..model.network import Network
 from ..model.table import LENGTH
 from ..schema import Field, Schema
@@ -106,7 +106,7 @@ def measure(
             found |= _measured(processes, schema, setting, seconds)
         except Exception as error:
             # Whatever a driver says: one setting that a device cannot do is no reason to lose the others.
-            found["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:300]}"
+            found["error"] = in_short(error)
         _tidy(processes.device)
         result["settings"].append(found)
         write(result)

@@ -21,6 +21,7 @@ import numpy as np
 from gpukit import files
 
 from ..errors import CtrError
+from ..extras import INSTALL
 from ..schema import Schema
 from .log import DEFAULT_SPLIT, SPLITS, ClickLog, LogWriter, Part, check_stretches
 
@@ -299,5 +300,5 @@ def _arrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise CtrError('Parquet needs pyarrow: python -m pip install -e ".[ctr]"') from error
+        raise CtrError(f"Parquet needs pyarrow: {INSTALL}") from error
     return pyarrow, pyarrow.parquet

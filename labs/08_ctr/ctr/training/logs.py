@@ -10,6 +10,7 @@ from typing import Any
 from gpukit import files
 
 from ..errors import CtrError
+from ..extras import INSTALL
 from .loop import Position
 
 CSV, EVENTS = "looks.csv", "tensorboard"
@@ -26,7 +27,7 @@ class Logs:
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
-            raise CtrError(f'logs need {error.name}: python -m pip install -e ".[ctr]"') from error
+            raise CtrError(f"logs need {error.name}: {INSTALL}") from error
         self._folder = folder
         self._writer: Any = SummaryWriter(str(folder / EVENTS), purge_step=after + 1 if after else None)
 
