@@ -7,8 +7,10 @@ import re
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from gpukit import cli, plugins
@@ -21,6 +23,9 @@ world = importlib.import_module("gpukit_labs.ctr.world")
 command = importlib.import_module("gpukit_labs.ctr.command")
 stepping = importlib.import_module("gpukit_labs.ctr.training.step")
 experiment = importlib.import_module("gpukit_labs.ctr.experiment")
+logs, loop, running = (
+    importlib.import_module(f"gpukit_labs.ctr.{name}") for name in ("storage.log", "training.loop", "training.running")
+)
 
 ROOT = Path(__file__).parents[1]
 TINY = world.Options(rows=6000, members=40, ads=12, campaigns=4, devices=3, countries=3, slots=4, shard_rows=2048)
@@ -99,6 +104,20 @@ def test_evaluate_prints_the_model_beside_bayes(log, run, capfd):
     found = json.loads((run[0] / "results.json").read_text())["test"][experiment.OURS]
     assert f"{found['auc']:.4f} {found['logloss']:.5f}" in out
     assert max(map(len, out.splitlines())) <= 100
+
+
+def test_ids_that_training_never_had_are_unknown_to_the_model(log, run):
+    opened = logs.open_log(log)
+    train, test = opened.split("train"), opened.split("test")
+    network, _ = running.best_network(run[0] / "checkpoint.pt")
+    ids = np.array(test.ids)
+    for column in range(ids.shape[1]):
+        ids[~np.isin(ids[:, column], train.ids[:, column]), column] = 0
+    changed = np.any(ids != test.ids, axis=1)
+    assert 0 < changed.sum() < len(changed)
+    found = experiment.predicted(network, opened, test)
+    np.testing.assert_array_equal(found, loop.predict(network, replace(test, ids=ids)))
+    assert np.all((found != loop.predict(network, test)) == changed)
 
 
 def test_export_writes_the_network_again(run, capfd, here):

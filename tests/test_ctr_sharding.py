@@ -199,7 +199,7 @@ def share_of_first_half(fields, place):
 
 
 def test_popular_neighbours_are_spread_over_processes():
-    fields = tuple(Field(name, max(10, rows // 10)) for name, rows in measure.FIELDS.items())
+    fields = measure.facts_schema(shrink=10).fields
     rows = sum(field.rows for field in fields)
     spread = table.Spread.of(rows)
     assert share_of_first_half(fields, lambda row: row < rows // 2) < 0.2  # in their order

@@ -15,6 +15,7 @@ Source: the modules name theirs.
 # schema                     which ids and numbers an impression has
 # guards                     what is wrong with ids, features, labels, losses and clocks, in a sentence
 # storage/                   click logs on disk: memory-mapped columns, Parquet
+# cold                       ids that training never had
 # world/                     the log generator: its world, shards, history, and the truth it keeps apart
 # readers/                   click logs of others: Criteo, Avazu, MovieLens; ids from their vocabularies
 # metrics/                   how good predictions are, and how good they could be

@@ -21,6 +21,7 @@ from gpukit import files
 from gpukit.provenance import provenance
 
 from .baselines import BASELINES
+from .cold import unseen_to_unknown
 from .errors import CtrError
 from .export import NAME as MODEL
 from .export import export
@@ -32,7 +33,7 @@ from .training.loop import Look, Say, predict
 from .training.running import negative_rate, train
 from .training.settings import Settings
 from .training.stopping import on_signals
-from .world import open_truth, recalibrate
+from .world import recalibrate, truth_of
 
 OURS = "embeddings + MLP"
 RESULTS = "results.json"
@@ -76,7 +77,7 @@ def run(
             predictions[name] = recalibrate(fit(*parts, settings.seed)(test), rate)
             seconds[name] = time.perf_counter() - began
     say("judging", 0, 1)
-    predictions[OURS] = predict(result.network, test)
+    predictions[OURS] = predicted(result.network, log, test)
     evaluations = judge(log, test, predictions)
     began = time.perf_counter()
     say("exporting", 0, 1)
@@ -87,18 +88,16 @@ def run(
     return Outcome(evaluations, result.looks, seconds, [*written, folder / RESULTS])
 
 
+def predicted(network: Network, log: ClickLog, part: Part) -> np.ndarray:
+    """(rows,) probabilities of a part of a log; what its training rows do not have is the unknown id to the model."""
+    return predict(network, unseen_to_unknown(log.split("train"), part))
+
+
 def judge(log: ClickLog, part: Part, predictions: dict[str, np.ndarray]) -> dict[str, Evaluation]:
     """Every predictor on one part of a log, against the truth where the log has it."""
     truth = truth_of(log, part)
     about: dict[str, Any] = {"schema": log.schema, "ids": part.ids, "p_true": truth, "train": log.split("train")}
     return {name: evaluate(part.labels, p, **about) for name, p in predictions.items()}
-
-
-def truth_of(log: ClickLog, part: Part) -> np.ndarray | None:
-    """(rows,) float64 of a part; None where nobody knows."""
-    if "truth" not in log.about:
-        return None
-    return np.array(open_truth(log)[part.first : part.first + part.rows])
 
 
 def check_schema(network: Network, log: ClickLog) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..schema import UNKNOWN
+from ..cold import Seen
 from ..storage.log import Part
 from .history import SUFFIX, Histories, histories
 
@@ -29,27 +29,19 @@ class Features:
     """
 
     past: Histories
-    known: tuple[np.ndarray, ...]  # of each field (rows of the field,) bool
+    seen: Seen
     mean: np.ndarray
     scale: np.ndarray
 
     @classmethod
     def of(cls, train: Part) -> Features:
-        known = []
-        for place, field in enumerate(train.schema.fields):
-            seen = np.zeros(field.rows, bool)
-            seen[train.ids[:, place]] = True
-            known.append(seen)
         past = histories(train)
         numbers = _numbers(past, train)
         deviation = numbers.std(0)
-        return cls(past, tuple(known), numbers.mean(0), 1 / np.where(deviation > 0, deviation, 1))
+        return cls(past, Seen.of(train), numbers.mean(0), 1 / np.where(deviation > 0, deviation, 1))
 
     def rows(self, part: Part) -> Rows:
-        ids = np.empty(part.ids.shape, np.int32)
-        for place, (seen, offset) in enumerate(zip(self.known, part.schema.offsets, strict=True)):
-            column = np.asarray(part.ids[:, place])
-            ids[:, place] = np.where(seen[column], column, UNKNOWN) + offset
+        ids = self.seen.to_unknown(part.ids) + part.schema.offsets.astype(np.int32)
         numbers = (_numbers(self.past, part) - self.mean) * self.scale
         return Rows(ids, numbers.astype(np.float32), np.asarray(part.labels, np.float32))
 

@@ -16,16 +16,17 @@ from ..fast.operations import Operations
 from ..fast.resident import resident
 from ..fast.switches import Rung, Switches, ladder, turned_back
 from ..metrics import bayes_auc, bayes_logloss
-from ..model.network import Network
+from ..model.facts import DIM, HIDDEN
 from ..storage.log import ClickLog
+from ..training.running import new_network
+from ..training.settings import Settings
 from ..training.survey import survey
-from ..world import open_truth
+from ..world import truth_of
 from .cost import Cost, cost
 from .profile import profile
 from .quality import Trained, train
 from .timing import step_time
 
-DIM, HIDDEN = 32, (256, 128)  # of facts/h200.json's model
 WARM_UP = {"rows": 2, "batches": 3, "prefetch": 3, "resident": 15}  # steps; a graph is captured after 11
 ON_HOST = 1 << 21  # training rows that loaders of the host read: a stretch of the log, which they hold in memory
 SEED = 7
@@ -49,17 +50,14 @@ class Ladder:
         """seconds: how long a rung is timed, about. keep: given the result so far whenever it has grown."""
         self.log, self.device, self.say, self.seconds, self.seed, self.keep = log, device, say, seconds, seed, keep
         train_part = log.split("train")
-        torch.manual_seed(seed)
-        self.network = Network(log.schema, DIM, HIDDEN)
         found = survey(train_part)
-        self.network.standardise(found.mean, found.deviation)
-        self.network.start_at(found.rate)
+        self.network = new_network(log, Settings(dim=DIM, hidden=HIDDEN, dropout=0.0, seed=seed), found)
         self.host = train_part.take(slice(0, ON_HOST))
         self.data = resident(train_part, self.network, device)
         test_part = log.split("test")
         survey(test_part)  # an id that a table has not would end everything on a GPU, and say nothing of where
         self.test = resident(test_part, self.network, device)
-        truth = open_truth(log)[slice(*log.splits["test"])] if log.about.get("truth") else None
+        truth = truth_of(log, test_part)
         self.operations: Operations = operations(device, DIM)
         self.result: dict[str, Any] = {
             "model": {

@@ -10,7 +10,7 @@ Entry = dict[str, Any]
 
 EAGER = "one_table"  # dense Adam, operation by operation, all data on the GPU: what the ladder is held against
 LARGE = "large"
-# Impressions a second that the ladder is to reach, by its batch: an H200 and the model of bench/measuring.py.
+# Impressions a second that the ladder is to reach, by its batch: an H200 and the model of model/facts.py.
 WANTED = {8_192: 30e6, 65_536: 120e6}
 
 

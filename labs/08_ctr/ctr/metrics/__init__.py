@@ -12,7 +12,7 @@ table          evaluations in a terminal
 
 from .bayes import LEAK, bayes_auc, bayes_logloss, leak, leak_sentence, regret
 from .bins import Bin, by_group, calibration, deciles, ece
-from .cold import seen, slices
+from .cold import slices
 from .evaluation import Ceiling, Evaluation, Slice, evaluate
 from .losses import logloss, logloss_of_logits, normalized_entropy
 from .ranking import GroupedAuc, auc, expected_auc, expected_auc_error, gauc, pr_auc
@@ -58,6 +58,5 @@ __all__ = [
     "normalized_entropy_error",
     "pr_auc",
     "regret",
-    "seen",
     "slices",
 ]

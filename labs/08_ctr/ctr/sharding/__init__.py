@@ -5,7 +5,7 @@
 The transport is PyTorch's: DistributedDataParallel for the dense network, redistributions of DTensors for the table.
 Why not PyTorch's own RowwiseParallel for `nn.Embedding`, which also shards the rows and masks what lies elsewhere: its
 gradient is dense and has the rows of the whole table in every process (11,101,260 x 32 numbers a step for the model of
-facts/h200.json, and as many after a step for a batch of one), and with `sparse=True` its backward stops with "Operator
+model/facts.py, and as many after a step for a batch of one), and with `sparse=True` its backward stops with "Operator
 aten._sparse_coo_tensor_with_dims_and_tensors.default does not have a sharding strategy registered" (PyTorch 2.13). So
 `table` redistributes partial embeddings and gradients itself, and keeps its gradients sparse.
 """

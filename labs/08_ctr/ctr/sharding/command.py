@@ -12,6 +12,7 @@ import torch
 
 from gpukit import files
 
+from ..cold import unseen_to_unknown
 from ..errors import CtrError
 from ..metrics import auc, logloss
 from ..storage.log import open_log
@@ -62,7 +63,7 @@ def train(
         result, step = running.train(
             opened, settings, out, processes, exchange=exchange, replicate=replicate, resume=resume
         )
-        test = opened.split("test")
+        test = unseen_to_unknown(opened.split("train"), opened.split("test"))
         with torch.no_grad():
             p = probabilities(step, test, settings.batch)
         if processes.rank == 0:
@@ -97,7 +98,7 @@ def measure(
     device: str,
     timeout: float,
 ) -> None:
-    """Samples a second with the model of facts/h200.json."""
+    """Samples a second with the model of model/facts.py."""
     if tf32:
         torch.set_float32_matmul_precision("high")
     options = [f"--out {out.name}", f"--device {device}"]

@@ -1,6 +1,6 @@
-"""Samples a second of the sharded step, with the model of facts/h200.json.
+"""Samples a second of the sharded step, with the model of model/facts.py.
 
-Each process has its own batches on its own device (weak scaling): ids are log-uniform, as the facts' are. Nothing is
+Each process has its own batches on its own device (weak scaling): ids are log-uniform. Nothing is
 read from a host, and labels are coins. What is measured is one run of one number of processes; `scaling` compares two.
 """
 
@@ -22,11 +22,13 @@ from torch import Tensor
 from gpukit.provenance import gpu_facts, provenance
 
 from ..errors import CtrError, in_short
+from ..model.facts import DIM, HIDDEN
 from ..model.network import Network
 from ..model.table import LENGTH
 from ..schema import Field, Schema
 from ..training.batches import Batch
 from ..training.settings import Settings
+from ..world import FACTS, schema_of
 from .prediction import Model, exchanged_bytes, step_seconds
 from .processes import Processes
 from .running import EXCHANGES
@@ -35,8 +37,6 @@ from .step import ShardedStep
 from .table import ShardedTable
 
 FORMAT = 1
-FIELDS = {"member": 10_000_000, "ad": 1_000_000, "campaign": 100_000, "device": 10, "country": 250, "slot": 1000}
-NUMBERS, DIM, HIDDEN = 13, 32, (256, 128)
 BATCHES = (8_192, 65_536, 262_144)  # of one process
 MODES = ("eager", "fixed", "graph")
 RESIDENT = 4  # batches that take turns
@@ -69,9 +69,9 @@ def settings(batches: tuple[int, ...], modes: tuple[str, ...]) -> list[Setting]:
 
 
 def facts_schema(shrink: int = 1) -> Schema:
-    """The facts' fields, with their rows divided by `shrink`, but for no fewer than 10."""
-    fields = tuple(Field(name, max(10, rows // shrink)) for name, rows in FIELDS.items())
-    return Schema(fields, tuple(f"number_{place}" for place in range(NUMBERS)))
+    """The facts' columns, with the rows of fields divided by `shrink`, but for no fewer than 10."""
+    whole = schema_of(FACTS)
+    return Schema(tuple(Field(field.name, max(10, field.rows // shrink)) for field in whole.fields), whole.dense)
 
 
 def measure(

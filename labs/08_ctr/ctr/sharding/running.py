@@ -7,6 +7,7 @@ from pathlib import Path
 
 import torch
 
+from ..cold import unseen_to_unknown
 from ..errors import CtrError
 from ..storage.log import ClickLog
 from ..training.batches import Batches
@@ -41,12 +42,13 @@ def train(
     """
     if not resume and checkpoint.exists(folder):
         raise CtrError(f"{folder} holds a run already: --resume goes on with it, --out takes another folder")
-    part, validation = log.split("train"), log.split("validation")
+    part, later = log.split("train"), log.split("validation")
     batches = Batches(
         part, settings.batch, settings.seed, settings.unknown, processes.device, processes.rank, processes.count
     )
     found = survey(part)
-    survey(validation)
+    survey(later)
+    validation = unseen_to_unknown(part, later)
     with determinism(settings.deterministic):
         network = new_network(log, settings, found)
         table = SplitTable.of(network, processes, EXCHANGES[exchange], replicate)

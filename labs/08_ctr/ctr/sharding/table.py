@@ -6,10 +6,10 @@ samples alone (reduce-scatter). Backward, the gradients go to every process (all
 rows: a sparse gradient, and the optimizer never speaks to another process.
 
 Rows do not lie in their order. Popular ids are often neighbours (sorted vocabularies, log-uniform ids), so a stretch of
-neighbours would leave most of the work to one process: with the six fields of facts/h200.json, stretches of the plain
-order give one of two processes 84% of the lookups. The row r lies at r * step mod rows instead, with a step near the
-golden section of rows, which spreads neighbours evenly. This place depends on the number of rows alone, not on the
-number of processes, so a checkpoint fits any number of them.
+neighbours would leave most of the work to one process: with log-uniform ids of the six fields of world.FACTS,
+stretches of the plain order give one of two processes 84% of the lookups. The row r lies at r * step mod rows instead,
+with a step near the golden section of rows, which spreads neighbours evenly. This place depends on the number of rows
+alone, not on the number of processes, so a checkpoint fits any number of them.
 
 Source: Fibonacci hashing, D. E. Knuth, The Art of Computer Programming 3, 6.4.
 """

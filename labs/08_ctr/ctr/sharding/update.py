@@ -2,7 +2,7 @@
 
 `coalesce` sorts, counts the distinct rows (the host waits for the number), and adds up each row's gradients one after
 the other. With two processes a popular row gets the gradients of twice as many samples, all in the one process that
-holds it: this sum alone would take twice as long (of the 10 devices of facts/h200.json, 29% of all samples have one).
+holds it: this sum alone would take twice as long (of 10 devices with log-uniform ids, 29% of all samples have one).
 Here the lookups of a row choose one of themselves, and the gradients of all of them are added there with atomics.
 """
 

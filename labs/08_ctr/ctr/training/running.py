@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 
+from ..cold import unseen_to_unknown
 from ..errors import CtrError
 from ..model.network import Network
 from ..model.table import replace_noise
@@ -57,11 +58,12 @@ def train(
     elif path.exists():
         raise CtrError(f"{folder} holds a run already: --resume goes on with it, --out takes another folder")
     device = device_of(settings.device)
-    part, validation = log.split("train"), log.split("validation")
+    part, later = log.split("train"), log.split("validation")
     batches = Batches(part, settings.batch, settings.seed, settings.unknown, device)
     say("checking the rows", 0, 1)
     found = survey(part)
-    survey(validation)
+    survey(later)
+    validation = unseen_to_unknown(part, later)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:

@@ -1,11 +1,10 @@
 """The log generator: a world whose true click probabilities are known, its impressions, history, and the truth."""
 
-from .cold import Seen, cold_shares, unseen_to_unknown
 from .generating import generate
 from .options import DEFAULT, FACTS, PRESETS, SMALL, SPARSE, STEADY, Options, preset
 from .sampling import downsampled, recalibrate
-from .truth import open_truth, verify_truth
-from .world import World
+from .truth import open_truth, truth_of, verify_truth
+from .world import World, schema_of
 
 __all__ = [
     "DEFAULT",
@@ -15,14 +14,13 @@ __all__ = [
     "SPARSE",
     "STEADY",
     "Options",
-    "Seen",
     "World",
-    "cold_shares",
     "downsampled",
     "generate",
     "open_truth",
     "preset",
     "recalibrate",
-    "unseen_to_unknown",
+    "schema_of",
+    "truth_of",
     "verify_truth",
 ]

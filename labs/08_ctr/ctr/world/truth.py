@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CtrError
-from ..storage.log import ClickLog
+from ..storage.log import ClickLog, Part
 
 FILE = "truth/p.f64"
 _BLOCK = 2**20  # rows that are checked at a time
@@ -64,6 +64,13 @@ def open_truth(log: ClickLog) -> np.ndarray:
             "make the log again"
         )
     return np.memmap(path, "<f8", "r", shape=(log.rows,))
+
+
+def truth_of(log: ClickLog, part: Part) -> np.ndarray | None:
+    """(rows,) float64 of a part of the log; None for a log without truth. Raises CtrError where it is not whole."""
+    if "truth" not in log.about:
+        return None
+    return np.array(open_truth(log)[part.first : part.first + part.rows])
 
 
 def verify_truth(log: ClickLog) -> None:

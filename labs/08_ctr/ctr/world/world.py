@@ -50,6 +50,12 @@ _HOUR_OF_DAY = 24
 _TRAFFIC = 0.5  # how much more than the mean the busiest hour has
 
 
+def schema_of(options: Options) -> Schema:
+    """Of the log that is drawn from a world."""
+    counts = (options.members, options.ads, options.campaigns, options.devices, options.countries, options.slots)
+    return Schema(tuple(Field(*field) for field in zip(FIELDS, counts, strict=True)), DENSE)
+
+
 @dataclass(frozen=True, slots=True)
 class Impressions:
     """A shard as it is drawn: ids (rows, 6) int32, dense (rows, 13) float32 whose history is not filled in yet, labels
@@ -75,9 +81,8 @@ class World:
 
     def __init__(self, options: Options):
         self.options = options
-        counts = (options.members, options.ads, options.campaigns, options.devices, options.countries, options.slots)
-        self.schema = Schema(tuple(Field(*field) for field in zip(FIELDS, counts, strict=True)), DENSE)
-        members, ads, campaigns, devices, countries, slots = (count - 1 for count in counts)
+        self.schema = schema_of(options)
+        members, ads, campaigns, devices, countries, slots = (field.rows - 1 for field in self.schema.fields)
         factors = options.factors
         # -- time
         hours = np.arange(options.days * _HOUR_OF_DAY + 1)
