@@ -365,7 +365,7 @@ def test_recalibration_undoes_it():
         ({"rows": 1e6}, "rows=1000000.0 is not a whole number"),
         ({"rows": True}, "rows=True is not a whole number"),
         ({"members": 1}, "members=1 is not a whole number from 2"),
-        ({"members": 2**31}, "members=2147483648 is not a whole number"),
+        ({"members": 2**31 + 1}, "members=2147483649 is not a whole number"),
         ({"base_rate": 0.5}, "base_rate=0.5 is not a number from 0.03 to 0.25"),
         ({"drift": float("nan")}, "drift=nan is not a number"),
         ({"ad_exponent": "1"}, "ad_exponent='1' is not a number"),

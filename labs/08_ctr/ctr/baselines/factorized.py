@@ -19,6 +19,7 @@ from functools import partial
 
 import numpy as np
 import torch
+from scipy.special import expit
 from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, embedding
 
@@ -26,7 +27,6 @@ from ..metrics import logloss
 from ..storage.log import Part
 from .features import Features, Rows
 from .interface import Predictor
-from .logistic import sigmoid
 
 BATCH = 8192
 RATE = 0.03  # of the first step
@@ -69,7 +69,7 @@ def fit(train: Part, validation: Part, seed: int, *, factors: int, epochs: int, 
         model = Factorized(train.schema.rows, train.schema.offsets, rows.numbers.shape[1], factors, rate, seed)
         tried.append((_train(model, rows, held_out, shrink, epochs, seed), model))
     _, best = min(tried, key=lambda one: one[0])
-    return lambda part: sigmoid(_logits(best, features.rows(part)))
+    return lambda part: expit(_logits(best, features.rows(part)))
 
 
 logistic_on_everything = partial(fit, factors=0, epochs=3, shrinks=(1e-6, 1e-5))
@@ -91,7 +91,7 @@ def _train(model: Factorized, rows: Rows, held_out: Rows, shrink: float, epochs:
             loss.backward()
             optimizer.step()
             schedule.step()
-        found = logloss(held_out.labels, sigmoid(_logits(model, held_out)))
+        found = logloss(held_out.labels, expit(_logits(model, held_out)))
         if found < best:
             best, weights = found, {name: tensor.clone() for name, tensor in model.state_dict().items()}
     model.load_state_dict(weights)

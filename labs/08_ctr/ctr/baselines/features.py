@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.special import logit
 
 from ..cold import Seen
 from ..storage.log import Part
@@ -49,8 +50,4 @@ class Features:
 def _numbers(past: Histories, part: Part) -> np.ndarray:
     """(rows, m) float64."""
     others = [place for place, name in enumerate(part.schema.dense) if not name.endswith(SUFFIX)]
-    return np.concatenate((np.asarray(part.dense[:, others], np.float64), log_odds(past.of(part))), axis=1)
-
-
-def log_odds(p: np.ndarray) -> np.ndarray:
-    return np.log(p) - np.log1p(-p)
+    return np.concatenate((np.asarray(part.dense[:, others], np.float64), logit(past.of(part))), axis=1)

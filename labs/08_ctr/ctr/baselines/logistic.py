@@ -6,9 +6,9 @@ So few weights of so many rows need no regularisation; validation has nothing to
 from __future__ import annotations
 
 import numpy as np
+from scipy.special import expit, logit
 
 from ..storage.log import Part
-from .features import log_odds
 from .history import histories
 from .interface import Predictor
 
@@ -21,7 +21,7 @@ def logistic_on_history(train: Part, validation: Part, seed: int) -> Predictor:
     """On the log-odds of the rates, and a constant."""
     past = histories(train)
     weights = newton(_design(past.of(train)), np.asarray(train.labels, np.float64))
-    return lambda part: sigmoid(_design(past.of(part)) @ weights)
+    return lambda part: expit(_design(past.of(part)) @ weights)
 
 
 def newton(design: np.ndarray, labels: np.ndarray) -> np.ndarray:
@@ -29,7 +29,7 @@ def newton(design: np.ndarray, labels: np.ndarray) -> np.ndarray:
     weights = np.zeros(design.shape[1])
     ridge = RIDGE * len(labels)
     for _ in range(STEPS):
-        p = sigmoid(design @ weights)
+        p = expit(design @ weights)
         slope = design.T @ (p - labels) + ridge * weights
         curve = (design * (p * (1 - p))[:, None]).T @ design + ridge * np.eye(len(weights))
         step = np.linalg.solve(curve, slope)
@@ -39,9 +39,5 @@ def newton(design: np.ndarray, labels: np.ndarray) -> np.ndarray:
     return weights
 
 
-def sigmoid(logits: np.ndarray) -> np.ndarray:
-    return np.exp(-np.logaddexp(0, -logits))
-
-
 def _design(rates: np.ndarray) -> np.ndarray:
-    return np.concatenate((np.ones((len(rates), 1)), log_odds(rates)), axis=1)
+    return np.concatenate((np.ones((len(rates), 1)), logit(rates)), axis=1)

@@ -15,9 +15,7 @@ from gpukit.errors import GpukitError
 from gpukit.plots import style
 
 from . import summary
-
-Result = dict[str, Any]
-Entry = dict[str, Any]
+from .summary import Entry, Result
 
 COLOURS = {
     "matrix products": style.BLUE,

@@ -11,9 +11,7 @@ from rich.text import Text
 from gpukit.report.tables import Cell, fitting
 
 from . import summary
-
-Result = dict[str, Any]
-Entry = dict[str, Any]
+from .summary import Entry, Result
 
 MOVED = (
     ("gather", "gather"),

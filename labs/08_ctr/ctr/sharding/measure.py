@@ -32,7 +32,7 @@ from ..world import FACTS, schema_of
 from .prediction import Model, exchanged_bytes, step_seconds
 from .processes import Processes
 from .running import EXCHANGES
-from .split import ReplicatedTable, SplitTable, split
+from .split import ReplicatedTable, SplitTable, offsets, split
 from .step import ShardedStep
 from .table import ShardedTable
 
@@ -197,16 +197,12 @@ def _step(processes: Processes, schema: Schema, setting: Setting) -> ShardedStep
     def drawn(rows: int) -> Tensor:
         return torch.randn(rows, DIM, device=device) * (LENGTH / math.sqrt(DIM))
 
-    def offsets(places: list[int]) -> Tensor:
-        rows = torch.tensor([schema.fields[place].rows for place in places])
-        return rows.cumsum(0) - rows
-
     rows = sum(schema.fields[place].rows for place in large)
     stretch = processes.stretch(rows)
     own = drawn(stretch.stop - stretch.start)
-    sharded = ShardedTable(own, offsets(large), rows, processes, EXCHANGES[setting.exchange])
+    sharded = ShardedTable(own, offsets(schema, large), rows, processes, EXCHANGES[setting.exchange])
     rest = sum(schema.fields[place].rows for place in small)
-    replicated = ReplicatedTable(drawn(rest), offsets(small)) if small else None
+    replicated = ReplicatedTable(drawn(rest), offsets(schema, small)) if small else None
     table = SplitTable(schema, sharded, replicated, setting.replicate)
     return ShardedStep(network, table, Settings(dim=DIM, hidden=HIDDEN), processes)
 

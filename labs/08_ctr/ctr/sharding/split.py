@@ -71,10 +71,10 @@ class SplitTable(nn.Module):
         schema, whole = network.schema, network.table.weight.detach()
         large, small = split(schema, replicate)
         own = _fields(whole, schema, large) if small else whole
-        sharded = ShardedTable.of(own, _offsets(schema, large), processes, exchange)
+        sharded = ShardedTable.of(own, offsets(schema, large), processes, exchange)
         if not small:
             return cls(schema, sharded, None, replicate)
-        rest = ReplicatedTable(_fields(whole, schema, small).to(processes.device), _offsets(schema, small))
+        rest = ReplicatedTable(_fields(whole, schema, small).to(processes.device), offsets(schema, small))
         return cls(schema, sharded, rest, replicate)
 
     @property
@@ -121,6 +121,7 @@ def _fields(whole: Tensor, schema: Schema, places: list[int]) -> Tensor:
     return torch.cat([whole[starts[place] : starts[place] + schema.fields[place].rows] for place in places])
 
 
-def _offsets(schema: Schema, places: list[int]) -> Tensor:
+def offsets(schema: Schema, places: list[int]) -> Tensor:
+    """(places,) int64: where the rows of some fields begin in a table of these alone."""
     rows = torch.tensor([schema.fields[place].rows for place in places])
     return rows.cumsum(0) - rows

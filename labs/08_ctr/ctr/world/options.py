@@ -7,9 +7,9 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
 from ..errors import CtrError
+from ..schema import MOST_ROWS
 
 DAY = 86_400  # seconds
-MOST_ROWS = 2**31 - 1  # ids are int32
 
 # Smallest and largest value that each number may have.
 _BOUNDS: dict[str, tuple[float, float]] = {
