@@ -2,8 +2,9 @@
 
 A log keeps every id as it is, so that cold rows can be told from warm ones. A model should not see them so: the
 embedding row of an id that was never trained is what it was initialised with, noise. It is trained on the ids as they
-are (a few of them replaced by 0 at random, so that row 0 learns what to say of an unknown one), and predicts with cold
-ids mapped to 0. A production system does the same, as its vocabulary is that of the training days.
+are (a few of them replaced by 0 at random, so that row 0 learns what to say of an unknown one), and judged on cold ids
+mapped to 0. When it is done, their rows become copies of row 0 (`model.table.replace_noise`), which comes to the same.
+A production system does so, too, as its vocabulary is that of the training days.
 """
 
 from __future__ import annotations

@@ -127,6 +127,7 @@ def evaluate(run: Path, log_folder: Path, split: str) -> None:
     from . import experiment, showing
     from .storage.log import open_log
     from .training import checkpoint
+    from .training.loop import predict
     from .training.running import best_network
     from .training.survey import survey
 
@@ -135,7 +136,7 @@ def evaluate(run: Path, log_folder: Path, split: str) -> None:
     experiment.check_schema(network, log)
     part = log.split(split)
     survey(part)
-    found = experiment.judge(log, part, {experiment.OURS: experiment.predicted(network, log, part)})
+    found = experiment.judge(log, part, {experiment.OURS: predict(network, part)})
     output.console().print(showing.evaluations(found))
 
 

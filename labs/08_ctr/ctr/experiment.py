@@ -21,7 +21,6 @@ from gpukit import files
 from gpukit.provenance import provenance
 
 from .baselines import BASELINES
-from .cold import unseen_to_unknown
 from .errors import CtrError
 from .export import NAME as MODEL
 from .export import export
@@ -77,7 +76,7 @@ def run(
             predictions[name] = recalibrate(fit(*parts, settings.seed)(test), rate)
             seconds[name] = time.perf_counter() - began
     say("judging", 0, 1)
-    predictions[OURS] = predicted(result.network, log, test)
+    predictions[OURS] = predict(result.network, test)
     evaluations = judge(log, test, predictions)
     began = time.perf_counter()
     say("exporting", 0, 1)
@@ -86,11 +85,6 @@ def run(
     written = [folder / MODEL, *_draw(log, evaluations, result.looks, folder)]
     _write(folder / RESULTS, log, settings, evaluations, result.looks, seconds, provenance(command))
     return Outcome(evaluations, result.looks, seconds, [*written, folder / RESULTS])
-
-
-def predicted(network: Network, log: ClickLog, part: Part) -> np.ndarray:
-    """(rows,) probabilities of a part of a log; what its training rows do not have is the unknown id to the model."""
-    return predict(network, unseen_to_unknown(log.split("train"), part))
 
 
 def judge(log: ClickLog, part: Part, predictions: dict[str, np.ndarray]) -> dict[str, Evaluation]:

@@ -12,7 +12,6 @@ import torch
 
 from gpukit import files
 
-from ..cold import unseen_to_unknown
 from ..errors import CtrError
 from ..metrics import auc, logloss
 from ..storage.log import open_log
@@ -63,7 +62,7 @@ def train(
         result, step = running.train(
             opened, settings, out, processes, exchange=exchange, replicate=replicate, resume=resume
         )
-        test = unseen_to_unknown(opened.split("train"), opened.split("test"))
+        test = opened.split("test")
         with torch.no_grad():
             p = probabilities(step, test, settings.batch)
         if processes.rank == 0:
