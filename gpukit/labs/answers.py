@@ -93,9 +93,9 @@ class Answer:
             value = " ".join(match["value"].split())[:LONGEST]
             raise GpukitError(f"`{name}` must be one number: {value} is none", file=self.file) from None
 
-    def hole_of(self, task: str) -> Hole | None:
-        """The first hole of a task."""
-        return next((hole for hole in self.holes if hole.task == task), None)
+    def open_constant(self, task: str) -> Hole | None:
+        """The first constant of a task that is not answered."""
+        return next((hole for hole in self.holes if hole.task == task and hole.name not in self._uses), None)
 
     def hole_under(self, name: str) -> Hole | None:
         """The first hole in a kernel or a function of the file, or in what it needs of the file."""

@@ -79,8 +79,9 @@ def outcome_of(test: Test, error: Exception, answer: Answer, measured: Measured 
 
 
 def before_test(test: Test, answer: Answer) -> None:
-    """Raise NotStarted where the test's own task has a hole."""
-    hole = answer.hole_of(test.task)
+    """Raise NotStarted where a constant of the test's own task is open. Of functions a test asks for those it calls, so
+    that one can be tried before the task's others are written."""
+    hole = answer.open_constant(test.task)
     if hole is not None:
         raise NotStarted(hole)
 

@@ -72,7 +72,7 @@ ADAM_MICROSECONDS = 1867
 def encode(train, raw):
     """The ids of one field: the vocabulary is that of the training rows alone, and 0 is for all other values.
 
-    The k-th smallest value of `train`, counted from 1, has id k.
+    The k-th smallest value of `train`, counted from 1 and each value once, has id k.
 
     Args: train: int64 (m,), the field's values in the training rows. raw: int64 (n,), any values.
     Returns: (ids, rows): the ids of `raw`, int32 (n,), and how many rows this field needs, an int.
@@ -310,6 +310,7 @@ def update(order, starts, touched, grad, table, state, lr, eps):
 # --- 8.7: the model --------------------------------------------------------------------------------------------------
 #
 # From here on PyTorch works, on arrays that come and go as NumPy's: torch.from_numpy(x), and x.detach().numpy() back.
+# Functions of torch, torch.nn.functional and torch.autograd are all there is: no modules, and no optimizers.
 
 
 def forward(ids, dense, offsets, table, w1, b1, w2, b2, w3, b3):

@@ -37,7 +37,8 @@ def call_of(name, call):
 def of_kinds(lab, call, got, kinds):
     """Fail unless a host function returned these: types of arrays, or the names of Python's own types."""
     parts = got if isinstance(got, tuple | list) else (got,)
-    found = [str(part.dtype) if isinstance(part, np.ndarray) else type(part).__name__ for part in parts]
+    plain = [part.item() if isinstance(part, np.generic) else part for part in parts]  # NumPy's numbers are numbers
+    found = [str(part.dtype) if isinstance(part, np.ndarray) else type(part).__name__ for part in plain]
     lab.expect(call, f"returned {', '.join(found)}", f"returned {', '.join(kinds)}")
     return parts
 
@@ -108,7 +109,7 @@ def fields_to_encode(lab):
 
 @points(1)
 def test_8_2_encode(lab):
-    """Whose values may the vocabulary hold, if the future is to be a surprise? Which id have all others?"""
+    """Whose values may the vocabulary hold, if the future is to be a surprise? Which id do other values get?"""
     given = [(about, train.astype(np.int64), raw.astype(np.int64)) for about, train, raw in fields_to_encode(lab)]
     calls = [(train, raw) for _, train, raw in given]
     results = lab.host("encode", calls) if lab.language == "Python" else [None] * len(calls)
