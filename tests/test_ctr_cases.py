@@ -51,6 +51,24 @@ def test_case(case):
         assert words in str(error.value)
 
 
+@pytest.mark.parametrize(
+    ("check", "given", "words"),
+    [
+        (guards.check_clock, ([10], [0.5]), "two or more amounts of work and a time for each"),
+        (guards.check_clock, ([10, 20], [0.5]), "two or more amounts of work and a time for each"),
+        (guards.check_clock, ([10, 20], [0.5, 0.0]), "all above 0"),
+        (guards.check_iterations, ([0.5],), "1 iterations show no change"),
+        (guards.check_labels, (["a"],), "labels must be numbers, and not <U1"),
+        (guards.check_dense, ([[None]], ("I1",)), "dense features must be numbers, and not object"),
+        (guards.check_probabilities, ([[0.5], [0.5, 0.5]],), "must be one array"),
+        (guards.check_not_squeezed, ([0.6, 0.7], [0]), "for 1 labels"),
+    ],
+)
+def test_what_a_guard_cannot_judge_is_refused(check, given, words):
+    with pytest.raises(errors.CtrError, match=words):
+        check(*given)
+
+
 def test_every_guard_has_a_mistake_and_a_cure():
     checks = [name for name in vars(guards) if name.startswith("check_")]
     assert len(checks) == 10

@@ -300,6 +300,12 @@ def test_labels_of_one_class_are_a_sentence(metric, labels):
         getattr(metrics, metric)(labels, np.full(9, 0.5))
 
 
+def test_bins_that_are_none():
+    for metric in (metrics.deciles, metrics.ece):
+        with pytest.raises(CtrError, match="0 bins hold no rows"):
+            metric([0, 1], [0.5, 0.5], 0)
+
+
 def test_no_click_no_calibration_and_no_pair_no_expectation():
     with pytest.raises(CtrError, match="none of 9 rows was clicked"):
         metrics.calibration(np.zeros(9), np.full(9, 0.5))
@@ -311,13 +317,15 @@ def test_no_click_no_calibration_and_no_pair_no_expectation():
     ("labels", "p", "sentence"),
     [
         ([], [], "there are no rows to evaluate"),
-        ([[0, 1]], [0.5], r"labels of shape \(1, 2\) are not one a row"),
-        ([0, 2], [0.5, 0.5], "the label at row 1 is 2: a click is 1, and no click 0"),
+        ([[0, 1]], [0.5], r"labels have the shape \(1, 2\), where \(rows,\) belongs"),
+        ([0, 2], [0.5, 0.5], "the label at row 1 is 2, and must be 1 for a click or 0"),
         ([0, np.nan], [0.5, 0.5], "the label at row 1 is nan"),
+        (["no", "yes"], [0.5, 0.5], "labels must be numbers, and not <U3"),
+        ([0, 1], ["a", "b"], "predictions must be numbers, and not <U1"),
         ([0, 1], [[0.5], [0.5]], r"of shape \(2, 1\) for 2 rows: a column of \(rows, 1\) needs"),
         ([0, 1], [0.5], r"of shape \(1,\) for 2 rows: give one a row"),
         ([0, 1], [0.5, np.nan], "at row 1 is nan: look for the first NaN"),
-        ([0, 1], [0.5, 2.5], "at row 1 is 2.5, outside 0 to 1: a logit needs the sigmoid, once"),
+        ([0, 1], [0.5, 2.5], "2.5 at row 1 is no probability: apply the sigmoid to logits, once"),
     ],
 )
 def test_what_is_no_label_or_probability_is_a_sentence(labels, p, sentence):

@@ -399,6 +399,7 @@ def test_another_file_with_the_vocabulary_of_a_log(tmp_path):
         (lambda v: v["fields"][0].update(values=[10**30]), "this is no vocabulary"),
         (lambda v: v["fields"][0].update(kind="word"), "'word'"),
         (lambda v: v["fields"][0].pop("kind"), "'kind'"),
+        (lambda v: v["fields"].append({"name": "x", "kind": "hex", "rows": 1, "salt": 0, "collisions": {}}), "1 rows"),
         (lambda v: v.update(format=2), "format 2, and this reads 1"),
     ],
 )

@@ -107,7 +107,7 @@ def test_numbers_that_are_not_finite_as_float32_are_refused(tmp_path):
     dense[3, 0] = 1e39
     with logs.LogWriter(tmp_path, SCHEMA) as writer, says("row 3 of 'age' is inf"):
         writer.append(ids, dense, *rest)
-    with logs.LogWriter(tmp_path, SCHEMA) as writer, says("dense.f32 of <U", "where numbers belong"):
+    with logs.LogWriter(tmp_path, SCHEMA) as writer, says("dense.f32 of shard 0 must be numbers, and not <U"):
         writer.append(ids, dense.astype(str), *rest)
 
 

@@ -75,6 +75,12 @@ def part_of(rows, seed=0, first=0):
         ({"dense_rate": 0.0}, "dense_rate = 0.0"),
         ({"seed": -1}, "weight_decay, gain and seed are 0 or more"),
         ({"drop": 1.0}, "drop is more than 1"),
+        ({"batch": 64.0}, "batch = 64.0 is not a whole number"),
+        ({"epochs": True}, "epochs = True is not a whole number"),
+        ({"dropout": "0"}, "dropout = '0' is not a number"),
+        ({"hidden": (8, 4.0)}, "is not a tuple of whole numbers"),
+        ({"hidden": [8]}, "is not a tuple of whole numbers"),
+        ({"deterministic": 1}, "deterministic = 1 is not true or false"),
     ],
 )
 def test_settings_that_cannot_be(wrong, words):
@@ -156,6 +162,8 @@ def test_ids_are_hidden_at_random_and_the_log_keeps_its_own():
 
 
 def test_batches_that_cannot_be():
+    with pytest.raises(CtrError, match="a batch of 0 rows is none"):
+        make_batches(part_of(64), size=0)
     with pytest.raises(CtrError, match="a batch of 64 rows cannot be made of 63"):
         make_batches(part_of(63))
     with pytest.raises(CtrError, match="cannot be shared by 3 processes"):
@@ -289,6 +297,13 @@ def test_negatives_left_out_are_counted_at_inference(log, tmp_path):
     batch = next(make_batches(log.split("train")).epoch(0))
     logits = [network.train()(batch.ids, batch.dense) for network in (plain, shifted)]
     assert torch.equal(*logits), "training has the rows that it has"
+
+
+@pytest.mark.parametrize("rate", [0, 1.5, "most", None, float("nan")])
+def test_a_share_of_negatives_that_is_none_is_refused(tmp_path, rate):
+    thin = write_log(tmp_path / "thin", about={"options": {"negative_rate": rate}})
+    with pytest.raises(CtrError, match=r"of its rows without a click: make the log again"):
+        running.negative_rate(thin)
 
 
 # --- runs that go on -------------------------------------------------------------------------------------------------

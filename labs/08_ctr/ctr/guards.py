@@ -20,12 +20,23 @@ from .schema import UNKNOWN, Schema
 SHOWN = 3  # cells that a sentence names
 
 
+def as_numbers(values: Any, what: str) -> np.ndarray:
+    """`values` as an array. Raises CtrError for what is no array of numbers; `what` names it."""
+    try:
+        found = np.asarray(values)
+    except ValueError as error:
+        raise CtrError(f"{what} must be one array, and not rows of several lengths") from error
+    if found.dtype.kind not in "biuf":
+        raise CtrError(f"{what} must be numbers, and not {found.dtype}")
+    return found
+
+
 # --- what goes in ----------------------------------------------------------------------------------------------------
 
 
 def check_ids(ids: Any, schema: Schema, first_row: int = 0) -> None:
     """(n, fields) integers, each from 0 to below the rows of its field."""
-    ids = np.asarray(ids)
+    ids = as_numbers(ids, "ids")
     if ids.dtype.kind not in "iu":
         raise CtrError(
             f"ids are {ids.dtype}, and must be integers: float32 holds none above 16,777,216 exactly, so that ids "
@@ -47,7 +58,7 @@ def check_ids(ids: Any, schema: Schema, first_row: int = 0) -> None:
 
 def check_dense(dense: Any, names: Sequence[str], first_row: int = 0) -> None:
     """(n, numbers) floats without infinity and NaN."""
-    dense = np.asarray(dense)
+    dense = as_numbers(dense, "dense features")
     if dense.ndim != 2 or dense.shape[1] != len(names):
         raise CtrError(f"dense features have the shape {dense.shape}, where (rows, {len(names)}) belongs")
     wrong = ~np.isfinite(dense)
@@ -66,14 +77,14 @@ def check_dense(dense: Any, names: Sequence[str], first_row: int = 0) -> None:
 
 def check_labels(labels: Any, first_row: int = 0) -> None:
     """(n,) of 0 and 1 alone."""
-    labels = np.asarray(labels)
+    labels = as_numbers(labels, "labels")
     if labels.ndim != 1:
         raise CtrError(f"labels have the shape {labels.shape}, where (rows,) belongs: one number a row, no second axis")
     wrong = (labels != 0) & (labels != 1)
     if wrong.any():
         row = int(np.argmax(wrong))
         raise CtrError(
-            f"the label at row {first_row + row:,} is {labels[row]}, and must be 1 for a click or 0: "
+            f"the label at row {first_row + row:,} is {labels[row]:g}, and must be 1 for a click or 0: "
             f"{_wrong_of(wrong)}; a rating needs a threshold, and -1 for no click becomes 0"
         )
 
@@ -121,15 +132,15 @@ def check_spread(scores: Any) -> None:
         )
 
 
-def check_probabilities(p: Any) -> None:
+def check_probabilities(p: Any, what: str = "probability") -> None:
     """(n,) numbers from 0 to 1."""
-    p = np.asarray(p, np.float64)
+    p = as_numbers(p, "probabilities").astype(np.float64)
     if p.ndim != 1:
         raise CtrError(f"probabilities have the shape {p.shape}, where (rows,) belongs")
     wrong = ~((p >= 0) & (p <= 1))
     if wrong.any():
         row = int(np.argmax(wrong))
-        raise CtrError(f"{p[row]:.4g} at row {row:,} is no probability: apply the sigmoid to logits, once")
+        raise CtrError(f"{p[row]:.4g} at row {row:,} is no {what}: apply the sigmoid to logits, once")
 
 
 TWICE = 1 / (1 + math.exp(-1))  # 0.731: no sigmoid of a probability is larger, and none is below one half
@@ -141,7 +152,8 @@ def check_not_squeezed(p: Any, labels: Any) -> None:
     A click rate between 0.5 and 0.731 is no sign by itself; that its lower or its upper half is not where the
     probabilities say (by four standard errors) is one.
     """
-    p, labels = np.asarray(p, np.float64), np.asarray(labels, np.float64)
+    p, labels = (as_numbers(one, what).astype(np.float64) for one, what in ((p, "probabilities"), (labels, "labels")))
+    check_loss_shape(p, labels)
     if len(p) == 0 or p.min() < 0.5 or p.max() > TWICE + 1e-6:
         return
     order = np.argsort(p, kind="stable")
@@ -161,6 +173,11 @@ def check_not_squeezed(p: Any, labels: Any) -> None:
 def check_clock(work: Sequence[float], seconds: Sequence[float]) -> None:
     """Times of two or more amounts of the same work (rows, steps, bytes) grow by a tenth of what the work does, or
     more: else the clock saw launches, or what was in the queue before them."""
+    if len(work) != len(seconds) or len(work) < 2 or min(*work, *seconds) <= 0:
+        raise CtrError(
+            f"a clock is checked with two or more amounts of work and a time for each, all above 0: not with "
+            f"{list(work)} and {list(seconds)}"
+        )
     low, high = int(np.argmin(work)), int(np.argmax(work))
     more, longer = work[high] / work[low], seconds[high] / seconds[low]
     if more <= 1 or longer >= 1 + 0.1 * (more - 1):
@@ -179,10 +196,12 @@ def check_clock(work: Sequence[float], seconds: Sequence[float]) -> None:
 
 def check_iterations(seconds: Sequence[float]) -> None:
     """Times of equal iterations, in their order: the last tenth does not take twice as long as the first."""
-    times = np.asarray(seconds, np.float64)
+    times = as_numbers(seconds, "times").astype(np.float64)
+    if len(times) < 2:
+        raise CtrError(f"{len(times)} iterations show no change: time two or more")
     tenth = max(len(times) // 10, 1)
     first, last = float(np.median(times[:tenth])), float(np.median(times[-tenth:]))
-    if len(times) < 2 or last <= 2 * first:
+    if last <= 2 * first:
         return
     jump = int(np.argmax(times > 2 * first))
     raise CtrError(

@@ -84,5 +84,5 @@ class Schema:
         try:
             fields = tuple(Field(str(field["name"]), int(field["rows"])) for field in read["fields"])
             return cls(fields, tuple(str(name) for name in read["dense"]), bool(read["hours"]))
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CtrError(f"this is no schema of a click log ({error!r})") from error

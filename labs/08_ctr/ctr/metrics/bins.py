@@ -53,6 +53,8 @@ def deciles(labels: np.ndarray, p: np.ndarray, bins: int = DECILES) -> tuple[Bin
     bins where predictions repeat: one for a constant."""
     y = labels_of(labels)
     predicted = probabilities_of(p, y.size)
+    if bins < 1:
+        raise CtrError(f"{bins} bins hold no rows: give 1 or more")
     order = np.argsort(predicted, kind="stable")
     ordered = predicted[order]
     # A row belongs to the bin of the middle of the rows that share its prediction.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import CtrError
+from ..guards import as_numbers
 from ..schema import Schema
 from ..storage.log import Part
 from . import bayes, bins, cold, losses, ranking, uncertainty
@@ -107,6 +108,7 @@ def evaluate(
     y = labels_of(labels)
     predicted = probabilities_of(p, y.size)
     truth = None if p_true is None else probabilities_of(p_true, y.size, "true probability")
+    ids = None if ids is None else as_numbers(ids, "ids")
     columns = _columns(schema, ids, y.size)
     member, campaign = columns.get(MEMBER), columns.get(CAMPAIGN)
     parts = cold.slices(ids, train) if ids is not None and train is not None else {}

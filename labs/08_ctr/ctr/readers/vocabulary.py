@@ -330,7 +330,10 @@ def _keys(values: Sequence[Any], kind: str) -> np.ndarray:
 def _column(read: Any) -> Vocabulary | Hashing:
     name, kind = str(read["name"]), str(read["kind"])
     if "values" not in read:
-        return Hashing(name, kind, int(read["rows"]), int(read["salt"]), dict(read["collisions"]))
+        rows, salt = int(read["rows"]), int(read["salt"])
+        if rows < 2 or not 0 <= salt < 1 << 64:
+            raise ValueError(f"{name!r} has {rows} rows and the salt {salt}")
+        return Hashing(name, kind, rows, salt, dict(read["collisions"]))
     keys = _keys(read["values"], kind)
     if np.any(keys[1:] <= keys[:-1]):
         raise ValueError(f"the values of {name!r} are not in rising order")

@@ -330,7 +330,7 @@ def scaling(one: dict[str, Any], many: dict[str, Any]) -> list[Scaling]:
                 predicted = count * before["predicted_seconds"] / found["predicted_seconds"]
                 speeds = (float(before["samples_per_second"]), float(found["samples_per_second"]))
                 rows.append(Scaling(setting, count, *speeds, predicted))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, ZeroDivisionError) as error:
         raise CtrError(f"this is no record of the sharded step ({error!r}): `measure` makes one") from error
     if not rows:
         raise CtrError("these runs have no setting in common that both could measure")

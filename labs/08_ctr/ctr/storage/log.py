@@ -29,7 +29,7 @@ import numpy as np
 from gpukit import files
 
 from ..errors import CtrError
-from ..guards import check_dense, check_ids, check_labels
+from ..guards import as_numbers, check_dense, check_ids, check_labels
 from ..schema import Schema
 
 FORMAT = 1
@@ -228,18 +228,19 @@ class LogWriter:
         """The next shard: arrays as of `Part`; `first_row`: what an error calls its first row, by default its place in
         the log. Raises CtrError where it has no rows or other shapes, and for what no log may hold: ids outside their
         field, numbers that are not finite, labels other than 0 and 1, times that go back."""
-        rows = len(labels)
         number = len(self._shards)
+        columns = _columns(self.schema)
+        ids, dense, labels, times = given = tuple(
+            as_numbers(array, f"{name} of shard {number}")
+            for array, (name, _, _) in zip((ids, dense, labels, times), columns, strict=True)
+        )
+        rows = labels.size
         if rows == 0:
             raise CtrError(f"shard {number} has no rows: leave empty shards out")
-        given = (ids, dense, labels, times)
-        columns = _columns(self.schema)
         for array, (name, _, width) in zip(given, columns, strict=True):
             shape = (rows,) if width is None else (rows, width)
             if array.shape != shape:
                 raise CtrError(f"shard {number} has {name} of shape {array.shape}, where {shape} belongs")
-            if array.dtype.kind not in "biuf":
-                raise CtrError(f"shard {number} has {name} of {array.dtype}, where numbers belong")
         with np.errstate(over="ignore"):  # what float32 does not reach is found as an infinity
             dense = np.ascontiguousarray(dense, np.float32)
         _check(self.schema, ids, dense, labels, times, self.rows if first_row is None else first_row, self._last_time)

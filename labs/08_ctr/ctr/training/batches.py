@@ -44,6 +44,8 @@ class Batches:
     world: int = 1
 
     def __post_init__(self) -> None:
+        if self.size < 1:
+            raise CtrError(f"a batch of {self.size} rows is none: give 1 or more")
         if self.part.rows < self.size:
             raise CtrError(f"a batch of {self.size:,} rows cannot be made of {self.part.rows:,}: take a smaller batch")
         if self.size % self.world:

@@ -98,8 +98,13 @@ def new_network(log: ClickLog, settings: Settings, found: Survey) -> Network:
 
 
 def negative_rate(log: ClickLog) -> float:
-    """The share of the rows without a click that the training rows of a log have."""
-    return float(log.about.get("options", {}).get("negative_rate", 1))
+    """The share of the rows without a click that the training rows of a log have. Raises CtrError where a manifest that
+    was edited says what is none."""
+    options = log.about.get("options")
+    rate = options.get("negative_rate", 1) if isinstance(options, dict) else 1
+    if not isinstance(rate, int | float) or not 0 < rate <= 1:
+        raise CtrError(f"{log.folder} says that it kept {rate!r} of its rows without a click: make the log again")
+    return float(rate)
 
 
 def best_network(path: Path) -> tuple[Network, Settings]:

@@ -39,11 +39,13 @@ class Settings:
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name in ("dim", "batch", "epochs", "evaluations", "patience", *("hidden",) * bool(self.hidden)):
-            value = getattr(self, name)
-            for number in value if isinstance(value, tuple) else (value,):
-                if number < 1:
-                    raise CtrError(f"{name} = {number} cannot be: give 1 or more")
+        for field in fields(self):
+            self._check_kind(field.name, getattr(self, field.name), type(field.default))
+        for name in ("dim", "batch", "epochs", "evaluations", "patience"):
+            if getattr(self, name) < 1:
+                raise CtrError(f"{name} = {getattr(self, name)} cannot be: give 1 or more")
+        if any(width < 1 for width in self.hidden):
+            raise CtrError(f"hidden = {min(self.hidden)} cannot be: give 1 or more")
         for name, value in (("dropout", self.dropout), ("unknown", self.unknown)):
             if not 0 <= value < 1:
                 raise CtrError(f"{name} = {value} is a share of all: give 0 or more, and less than 1")
@@ -52,6 +54,14 @@ class Settings:
                 raise CtrError(f"{name} = {value} learns nothing: give a positive number")
         if not (self.weight_decay >= 0 and self.gain >= 0 and self.drop > 1 and self.seed >= 0):
             raise CtrError("weight_decay, gain and seed are 0 or more, and drop is more than 1")
+
+    @staticmethod
+    def _check_kind(name: str, value: Any, kind: type) -> None:
+        """`kind`: of the default. A whole number is a number, too."""
+        whole = type(value) is int or (type(value) is tuple and all(type(width) is int for width in value))
+        if type(value) is not kind and not (kind is float and whole) or (kind is tuple and not whole):
+            words = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}
+            raise CtrError(f"{name} = {value!r} is not {words.get(kind, 'a tuple of whole numbers')}")
 
     def to_dict(self) -> dict[str, Any]:
         return {**asdict(self), "hidden": list(self.hidden)}
@@ -62,4 +72,5 @@ class Settings:
         names = {field.name for field in fields(cls)}
         if not isinstance(read, dict) or set(read) != names:
             raise CtrError("these are no settings of a training run of this version of the course")
-        return cls(**{**read, "hidden": tuple(read["hidden"])})
+        hidden = read["hidden"]
+        return cls(**{**read, "hidden": tuple(hidden) if isinstance(hidden, list) else hidden})
