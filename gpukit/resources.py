@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from gpukit.errors import GpukitError
 
@@ -24,3 +26,13 @@ def data_files(pattern: str) -> list[Path]:
         if found:
             return found
     return []
+
+
+def newest_recording(pattern: str, what: str) -> tuple[dict[str, Any], str]:
+    """Of the files of data/ that fit a pattern, and say in "what" that they are a recording of `what`: the newest by
+    its machine's date, and its file's name. Raises GpukitError where there is none."""
+    found = [(json.loads(path.read_text(encoding="utf-8")), path.name) for path in data_files(pattern)]
+    found = [(made, name) for made, name in found if made.get("what") == what]
+    if not found:
+        raise GpukitError(f"no recording of `{what}` on a GPU comes with gpukit; measure it where there is one")
+    return max(found, key=lambda one: one[0]["machine"].get("date", ""))

@@ -20,10 +20,22 @@ torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
 
 plugins.load("ctr")
-accesses, command, costs, figures, logs, measuring, on_cpu, on_gpu, profiling, quality, summary, table, clock = (
+accesses, asked, command, costs, figures, logs, measuring, on_cpu, on_gpu, profiling, quality, summary, table, clock = (
     importlib.import_module(f"gpukit_labs.ctr.bench.{name}")
     for name in (
-        *("accesses", "command", "cost", "figures", "logs", "measuring", "on_cpu", "on_gpu", "profile", "quality"),
+        *(
+            "accesses",
+            "asked",
+            "command",
+            "cost",
+            "figures",
+            "logs",
+            "measuring",
+            "on_cpu",
+            "on_gpu",
+            "profile",
+            "quality",
+        ),
         *("summary", "table", "timing"),
     )
 )
@@ -179,7 +191,8 @@ def measure(folder, said=None, **given):
     usual = {"batches": (64,), "rungs": ("resident", "rowwise", "kernels"), "samples": 1_024, "seconds": 0.01}
     options = {**usual, "quality": False, "profiles": False, **given}
     say = (said if said is not None else []).append
-    on_gpu.measure(folder, FakeDevice(), say=say, keep=lambda found: kept.append(copy.deepcopy(found)), **options)
+    wanted = asked.Asked(**options)
+    on_gpu.measure(folder, FakeDevice(), wanted, say=say, keep=lambda found: kept.append(copy.deepcopy(found)))
     return kept[-1], [len(found["ladder"]) + len(found["quality"]) for found in kept]
 
 
@@ -286,9 +299,9 @@ def of_cpu(folder, **given):
     on_cpu.measure(
         folder,
         types.SimpleNamespace(name="cpu"),
+        asked.Asked(**options),
         say=lambda text: None,
         keep=lambda found: kept.append(found),
-        **options,
     )
     return kept[-1]
 
@@ -473,7 +486,7 @@ def test_rungs_that_differ_end_with_code_1(capsys, folder, monkeypatch):
 )
 def test_what_the_command_refuses(capsys, arguments, sentence, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command, "newest", lambda: pytest.fail("nothing is to be shown"))
+    monkeypatch.setattr(command, "newest_recording", lambda *_: pytest.fail("nothing is to be shown"))
     code, _, err = run(capsys, *arguments)
     assert code in (1, 2) and sentence in " ".join(err.split())
 
@@ -481,12 +494,6 @@ def test_what_the_command_refuses(capsys, arguments, sentence, tmp_path, monkeyp
 def test_batches_that_are_too_large_for_the_log(capsys, folder):
     code, _, err = run(capsys, "--log", folder, "--batch", 5_000)
     assert code == 1 and "a batch of 5,000 impressions is more than 4,200" in err
-
-
-def test_without_pytorch_the_command_says_what_to_install(capsys, monkeypatch):
-    monkeypatch.setitem(__import__("sys").modules, "torch", None)
-    code, _, err = run(capsys)
-    assert code == 1 and 'python -m pip install -e ".[ctr]"' in err
 
 
 def test_the_newest_recording_is_shown(capsys, monkeypatch, tmp_path):
@@ -501,7 +508,7 @@ def test_the_newest_recording_is_shown(capsys, monkeypatch, tmp_path):
     for path in tmp_path.glob("ctr_h200_20*"):
         path.unlink()
     code, _, err = run(capsys, "--recorded")
-    assert code == 1 and "no recording of the CTR ladder on a GPU comes with gpukit" in err
+    assert code == 1 and "no recording of `gpukit bench ctr` on a GPU comes with gpukit" in err
 
 
 def test_a_gpu_that_pytorch_does_not_see(folder, monkeypatch):

@@ -139,11 +139,14 @@ def test_nobody_predicts_better_than_the_true_probability():
 def test_the_leak_test_finds_scores_that_know_their_own_label():
     p_true, labels, predicted = world(50_000)
     assert abs(metrics.leak(labels, predicted, p_true)) < metrics.LEAK
-    assert metrics.leak_sentence("the model", labels, predicted, p_true) is None
     leaking = np.clip(predicted + 0.02 * labels, 0, 1)
     assert metrics.leak(labels, leaking, p_true) > 5
-    sentence = metrics.leak_sentence("the model", labels, leaking, p_true)
-    assert sentence.startswith("the model has AUC ") and "it has seen labels of the rows it predicts" in sentence
+    assert metrics.leak_sentence("the model", 0.8, 0.7, metrics.LEAK) is None
+    sentence = metrics.leak_sentence("the model", 0.8, 0.7, 5.4)
+    assert (
+        sentence.startswith("the model has AUC 0.8000, 5 standard errors above the 0.7000 that")
+        and "it has seen labels of the rows it predicts" in sentence
+    )
 
 
 def test_honest_scores_pass_the_leak_test_as_often_as_they_should():
@@ -397,7 +400,7 @@ def test_the_tables_fit_80_columns_and_name_the_leak():
     leaking = metrics.evaluate(labels, np.clip(predicted + 0.1 * labels, 0, 1), **more)
     text = printed(table.comparison({"logistic regression on it": honest, "embedding + MLP": honest}))
     assert "Leak test: clean" in text and "Bayes (true p)" in text and f"{honest.auc:.4f}" in text
-    assert "Leak: clever is" in printed(table.comparison({"clever": leaking, "honest": honest}))
+    assert "Leak: clever has AUC" in printed(table.comparison({"clever": leaking, "honest": honest}))
     text += printed(table.details(honest))
     assert "cold member" in text and "AUC by member" in text and "…" not in text
     assert max(map(len, text.splitlines())) <= 80

@@ -78,6 +78,7 @@ def part_of(rows, seed=0, first=0):
         ({"batch": 64.0}, "batch = 64.0 is not a whole number"),
         ({"epochs": True}, "epochs = True is not a whole number"),
         ({"dropout": "0"}, "dropout = '0' is not a number"),
+        ({"gain": (1, 2)}, r"gain = \(1, 2\) is not a number"),
         ({"hidden": (8, 4.0)}, "is not a tuple of whole numbers"),
         ({"hidden": [8]}, "is not a tuple of whole numbers"),
         ({"deterministic": 1}, "deterministic = 1 is not true or false"),

@@ -375,7 +375,7 @@ def test_recalibration_undoes_it():
         ({"seed": -1}, "seed=-1 is not"),
         ({"ads": 20, "campaigns": 30}, "20 ads cannot fill 30 campaigns"),
         ({"days": 3}, "1 days of validation and 2 of test leave nothing of 3 days"),
-        ({"colour": 3}, "a log has no option 'colour': it has rows, days"),
+        ({"colour": 3}, "there is no option 'colour': there are rows, days"),
     ],
 )
 def test_options_that_make_no_log_are_refused(changes, says):

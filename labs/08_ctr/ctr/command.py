@@ -239,11 +239,9 @@ def _options(preset: str, given: dict[str, Any], others: tuple[str, ...]) -> Any
 
     from gpukit.registry import nearest
 
-    from .world import PRESETS
+    from .world import preset as options_of
 
-    if preset not in PRESETS:
-        raise CtrError(f"there is no preset {preset!r}{nearest(preset, PRESETS)}: there are {', '.join(PRESETS)}")
-    options = PRESETS[preset]
+    options = options_of(preset)
     kinds = {field.name: type(getattr(options, field.name)) for field in fields(options)}
     for other in others:
         name, _, text = other.partition("=")

@@ -10,9 +10,10 @@ import click
 
 from gpukit import files
 from gpukit.cli import output
-from gpukit.errors import GpukitError
+from gpukit.resources import newest_recording
 
 RECORDINGS = "results/*spmv*.json"
+WHAT = "gpukit bench spmv"
 # What is given where nothing is.
 NOTHING = {"machine": "cpu", "matrices": (), "ways": (), "dtype": "float32", "pointer": "int32", "seed": 0}
 
@@ -50,7 +51,7 @@ def bench(out: Path | None, plot: Path | None, recorded: bool, **given: Any) -> 
 
     console = output.console()
     if recorded:
-        result, file = newest()
+        result, file = newest_recording(RECORDINGS, WHAT)
         table.show_recorded(result, file, console)
     else:
         result = _measured(out, **given)
@@ -94,14 +95,3 @@ def _measured(
 
 def _write(out: Path, result: dict[str, Any]) -> None:
     files.write_whole(out, json.dumps(result, indent=1) + "\n")
-
-
-def newest() -> tuple[dict[str, Any], str]:
-    """(the newest recording on a GPU, its file's name). Raises GpukitError where none comes with gpukit."""
-    from gpukit.resources import data_files
-
-    found = [(json.loads(path.read_text(encoding="utf-8")), path.name) for path in data_files(RECORDINGS)]
-    found = [(made, name) for made, name in found if made.get("what") == "gpukit bench spmv"]
-    if not found:
-        raise GpukitError("no recording of spmv on a GPU comes with gpukit; measure it where there is one")
-    return max(found, key=lambda one: one[0]["machine"].get("date", ""))

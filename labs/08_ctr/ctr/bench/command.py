@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -10,23 +11,14 @@ import click
 
 from gpukit import files
 from gpukit.cli import output
-from gpukit.errors import GpukitError
+from gpukit.resources import newest_recording
 
 from ..extras import need_torch
+from .asked import Asked
 
 RECORDINGS = "results/*ctr_h200*.json"
 WHAT = "gpukit bench ctr"
-# What is given where nothing is.
-NOTHING = {
-    "machine": "cpu",
-    "log": None,
-    "batches": (),
-    "rungs": (),
-    "samples": None,
-    "seconds": 1.5,
-    "quality": True,
-    "profiles": True,
-}
+NOTHING = {"machine": "cpu", "log": None, **asdict(Asked())}  # what is given where nothing is
 
 
 @click.command(name="ctr", short_help="Train a model of clicks: the ladder of speed, one switch after the other.")
@@ -81,10 +73,11 @@ def bench(out: Path | None, plot: Path | None, why: bool, recorded: bool, **give
 
     console = output.console()
     if recorded:
-        result, file = newest()
+        result, file = newest_recording(RECORDINGS, WHAT)
         table.show_recorded(result, file, console, why)
     else:
-        result = _measured(out, **given)
+        machine, log = given.pop("machine"), given.pop("log")
+        result = _measured(out, machine, log, Asked(**given))
         table.show(result, console, why)
     if out is not None:
         _write(out, result)
@@ -96,7 +89,7 @@ def bench(out: Path | None, plot: Path | None, why: bool, recorded: bool, **give
     return 1 if result.get("differs") else 0
 
 
-def _measured(out: Path | None, machine: str, log: Path | None, **given: Any) -> dict[str, Any]:
+def _measured(out: Path | None, machine: str, log: Path | None, asked: Asked) -> dict[str, Any]:
     """Measured here and now. What is there after each rung is in the file already."""
     need_torch()
     from gpukit import devices, provenance
@@ -117,11 +110,11 @@ def _measured(out: Path | None, machine: str, log: Path | None, **given: Any) ->
     if machine == "gpu":
         from . import on_gpu
 
-        on_gpu.measure(log, device, say=_say, keep=keep, **given)
+        on_gpu.measure(log, device, asked, say=_say, keep=keep)
     else:
         from . import on_cpu
 
-        on_cpu.measure(log, device, say=_say, keep=keep, **given)
+        on_cpu.measure(log, device, asked, say=_say, keep=keep)
     return result
 
 
@@ -131,14 +124,3 @@ def _say(text: str) -> None:
 
 def _write(out: Path, result: dict[str, Any]) -> None:
     files.write_whole(out, json.dumps(result, indent=1) + "\n")
-
-
-def newest() -> tuple[dict[str, Any], str]:
-    """(the newest recording on a GPU, its file's name). Raises GpukitError where none comes with gpukit."""
-    from gpukit.resources import data_files
-
-    found = [(json.loads(path.read_text(encoding="utf-8")), path.name) for path in data_files(RECORDINGS)]
-    found = [(made, name) for made, name in found if made.get("what") == WHAT]
-    if not found:
-        raise GpukitError("no recording of the CTR ladder on a GPU comes with gpukit; measure it where there is one")
-    return max(found, key=lambda one: one[0]["machine"].get("date", ""))

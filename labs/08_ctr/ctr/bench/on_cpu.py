@@ -20,9 +20,9 @@ from ..fast.making import Step, make
 from ..fast.operations import MachineOperations
 from ..fast.switches import ladder
 from . import accesses
+from .asked import BATCHES, Asked
 from .logs import given_or_made
 from .measuring import DIM, Ladder
-from .on_gpu import BATCHES, refuse_unknown
 
 BATCH, STEPS = 512, 12  # of the comparison
 STEPS_OF_MACHINE = 2  # of our kernels on the CPU machine, which takes a second for each
@@ -38,24 +38,15 @@ ROWWISE = ("row-wise Adagrad", "rowwise", ("kernels",))
 def measure(
     folder: Path | None,
     device: Device,
+    asked: Asked,
     *,
-    batches: Sequence[int],
-    rungs: Sequence[str],
-    samples: int | None,
-    seconds: float,
-    quality: bool,
-    profiles: bool,
     say: Callable[[str], None],
     keep: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Args:
-        batches, rungs: of the costs; batches of a GPU and all rungs where there are none.
-        samples: impressions of a comparison. quality: compare. profiles: count.
-        keep: given the result so far whenever it has grown.
+    """`asked`: batches and rungs of the costs. `keep` is given the result so far whenever it has grown.
 
-    Raises CtrError for a rung that there is not, and for a log that is too small.
+    Raises CtrError for a log that is too small.
     """
-    refuse_unknown(rungs)
     here = torch.device("cpu")
     runs = Ladder(given_or_made(folder, "small", say), here, say)
     gpu = find_gpu(DEFAULT_GPU)
@@ -73,21 +64,21 @@ def measure(
         "accesses": [],
         "differs": False,
     }
-    for batch in batches or BATCHES:
+    for batch in asked.batches or BATCHES:
         if batch > runs.data.size:
             raise CtrError(f"a batch of {batch:,} impressions is more than {runs.data.size:,}: use smaller batches")
-        found["costs"] += _costs(runs, batch, rungs, found["ceilings"])
+        found["costs"] += _costs(runs, batch, asked.rungs, found["ceilings"])
         keep(found)
     no_compiler = running.no_compiler(CPP, device)
-    if quality:
-        steps = STEPS if samples is None else max(1, samples // BATCH)
+    if asked.quality:
+        steps = STEPS if asked.samples is None else max(1, asked.samples // BATCH)
         for one in _compared(runs, steps, say, machine=not no_compiler):
             found["compared"].append(one)
             found["differs"] = found["differs"] or not one["same"]
             keep(found)
     if no_compiler:
         say(f"our kernels in C++ are not run: {no_compiler}")
-    elif profiles:
+    elif asked.profiles:
         say("counts what our kernels ask of the memory")
         found["accesses"] = list(accesses.measure())
     keep(found)

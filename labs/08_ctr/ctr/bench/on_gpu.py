@@ -12,11 +12,10 @@ from gpukit import timing
 from gpukit.devices import Device
 
 from ..errors import CtrError
-from ..fast.switches import ladder
+from .asked import BATCHES, Asked
 from .logs import given_or_made
 from .measuring import Ladder, matrix_tflops
 
-BATCHES = (8_192, 65_536)
 TIMES = 4  # the batch of the last rung is the next one, and after the largest so many times it
 # What the ends of the ladder do to the quality: what it is called, and its rung.
 REFERENCE = "row-wise, float32, eager"
@@ -27,46 +26,38 @@ PROFILED = ("one_table", "rowwise", "kernels", "bfloat16", "graph")
 def measure(
     folder: Path | None,
     device: Device,
+    asked: Asked,
     *,
-    batches: Sequence[int],
-    rungs: Sequence[str],
-    samples: int | None,
-    seconds: float,
-    quality: bool,
-    profiles: bool,
     say: Callable[[str], None],
     keep: Callable[[dict[str, Any]], None],
 ) -> None:
-    """Args:
-        folder: of a log; one is made without it. batches, rungs: BATCHES and all rungs where there are none.
-        samples: of a test of quality; all training rows once where it is None.
-        keep: given the result so far whenever it has grown.
+    """`folder`: of a log; one is made without it. A test of quality without `asked.samples` has all training rows once.
+    `keep` is given the result so far whenever it has grown.
 
-    Raises CtrError for a rung that there is not, and for a log that is too small for the batches.
+    Raises CtrError for a log that is too small for the batches.
     """
-    refuse_unknown(rungs)
     if not torch.cuda.is_available():
         raise CtrError("PyTorch sees no GPU: install a PyTorch that is built for CUDA, or use --machine cpu")
     here = torch.device("cuda")
-    larger = with_larger(batches or BATCHES)
+    larger = with_larger(asked.batches or BATCHES)
     tested = sorted({batch for pair in larger for batch in pair})
     log = given_or_made(folder, "facts", say)
     rows = log.split("train").rows
-    samples = rows if samples is None else samples
-    smallest = min(rows, samples) if quality else rows
+    samples = rows if asked.samples is None else asked.samples
+    smallest = min(rows, samples) if asked.quality else rows
     if smallest < tested[-1]:
         raise CtrError(f"a batch of {tested[-1]:,} impressions is more than {smallest:,}: use smaller batches")
     copy, tflops = timing.copy_ceiling(device).bandwidth_gb_s, matrix_tflops(here)
     assert copy is not None  # its bytes are known
     device.xp.get_default_memory_pool().free_all_blocks()
     found = {"ceilings": {"copy": copy, "tflops": tflops}, "samples": samples}
-    runs = Ladder(log, here, say, seconds, keep=lambda result: keep(found | result))
+    runs = Ladder(log, here, say, asked.seconds, keep=lambda result: keep(found | result))
     for batch, large in larger:
-        runs.time(batch, large, copy, tflops, rungs)
-    if quality:
+        runs.time(batch, large, copy, tflops, asked.rungs)
+    if asked.quality:
         for batch in tested:
             runs.quality(batch, samples, WAYS, REFERENCE)
-    if profiles:
+    if asked.profiles:
         for batch, _ in larger:
             for rung in PROFILED:
                 runs.profile(batch, rung)
@@ -81,10 +72,3 @@ def with_larger(batches: Sequence[int]) -> list[tuple[int, int]]:
     """
     ordered = sorted(set(batches))
     return list(zip(ordered, [*ordered[1:], TIMES * ordered[-1]], strict=True))
-
-
-def refuse_unknown(rungs: Sequence[str]) -> None:
-    known = [rung.name for rung in ladder(1, 1)]
-    for name in rungs:
-        if name not in known:
-            raise CtrError(f"the ladder has no rung {name!r}: it has {', '.join(known)}")

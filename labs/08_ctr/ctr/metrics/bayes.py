@@ -49,14 +49,12 @@ def leak(labels: np.ndarray, scores: np.ndarray, p_true: np.ndarray) -> float:
     return above / error if error > NOTHING else 0.0
 
 
-def leak_sentence(what: str, labels: np.ndarray, scores: np.ndarray, p_true: np.ndarray) -> str | None:
-    """What to tell of scores that fail the leak test; None for those that pass."""
-    z = leak(labels, scores, p_true)
+def leak_sentence(what: str, auc: float, expected: float, z: float) -> str | None:
+    """What to tell of scores that fail the leak test, with their AUC, E[AUC] and `leak`; None for those that pass."""
     if z <= LEAK:
         return None
-    found, allowed = auc(labels, scores), expected_auc(p_true, scores)
     return (
-        f"{what} has AUC {found:.4f}, {z:.0f} standard errors above the {allowed:.4f} that the true probabilities "
+        f"{what} has AUC {auc:.4f}, {z:.0f} standard errors above the {expected:.4f} that the true probabilities "
         "allow it: it has seen labels of the rows it predicts; compute historical features from earlier rows alone, "
         "and look for the label among the features"
     )

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from ..errors import CtrError
-from .bayes import LEAK
+from .bayes import LEAK, leak_sentence
 from .evaluation import Evaluation, Slice
 
 
@@ -50,13 +50,11 @@ def _numbers(one: Evaluation) -> list[str]:
 
 
 def _leaks(found: Mapping[str, Evaluation]) -> list[str]:
-    leaking = {name: one.bayes for name, one in found.items() if one.bayes is not None and one.bayes.leaks}
-    if not leaking:
-        return [f"Leak test: clean, no AUC is {LEAK:.0f} standard errors above what the true probabilities allow."]
-    return [
-        f"Leak: {name} is {one.leak:.0f} standard errors above the AUC that the true probabilities allow it, "
-        f"{one.expected_auc:.4f}: it has seen labels of the rows it predicts."
-        for name, one in leaking.items()
+    leaking = [
+        leak_sentence(name, one.auc, one.bayes.expected_auc, one.bayes.leak) for name, one in found.items() if one.bayes
+    ]
+    return [f"Leak: {sentence}." for sentence in leaking if sentence is not None] or [
+        f"Leak test: clean, no AUC is {LEAK:.0f} standard errors above what the true probabilities allow."
     ]
 
 

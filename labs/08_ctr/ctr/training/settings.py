@@ -58,8 +58,11 @@ class Settings:
     @staticmethod
     def _check_kind(name: str, value: Any, kind: type) -> None:
         """`kind`: of the default. A whole number is a number, too."""
-        whole = type(value) is int or (type(value) is tuple and all(type(width) is int for width in value))
-        if type(value) is not kind and not (kind is float and whole) or (kind is tuple and not whole):
+        fits = {
+            float: type(value) in (int, float),
+            tuple: type(value) is tuple and all(type(width) is int for width in value),
+        }
+        if not fits.get(kind, type(value) is kind):
             words = {int: "a whole number", float: "a number", bool: "true or false", str: "a name"}
             raise CtrError(f"{name} = {value!r} is not {words.get(kind, 'a tuple of whole numbers')}")
 

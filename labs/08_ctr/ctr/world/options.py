@@ -6,6 +6,8 @@ import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from gpukit.registry import nearest
+
 from ..errors import CtrError
 from ..schema import MOST_ROWS
 
@@ -153,9 +155,9 @@ PRESETS: dict[str, Options] = {
 def preset(name: str = "default", **changes: Any) -> Options:
     """Options by name, some of them changed. Raises CtrError for a name that is none, and as `Options` does."""
     if name not in PRESETS:
-        raise CtrError(f"there is no preset {name!r}: there are {', '.join(PRESETS)}")
+        raise CtrError(f"there is no preset {name!r}{nearest(name, PRESETS)}: there are {', '.join(PRESETS)}")
     names = [option.name for option in fields(Options)]
     other = next((change for change in changes if change not in names), None)
     if other is not None:
-        raise CtrError(f"a log has no option {other!r}: it has {', '.join(names)}")
+        raise CtrError(f"there is no option {other!r}{nearest(other, names)}: there are {', '.join(names)}")
     return replace(PRESETS[name], **changes)

@@ -32,7 +32,7 @@ DENSE = (
     *("hour_sin", "hour_cos"),
     *("context_1", "context_2", "context_3", "context_4"),  # standard normal
 )
-AGE, HOUR_SIN, HOUR_COS, FIRST_CONTEXT = 6, 7, 8, 9
+AGE, HOUR_SIN, FIRST_CONTEXT = 6, 7, 9
 
 # Standard deviations of the parts of the logit.
 _MEMBER, _AD, _CAMPAIGN, _DEVICE, _COUNTRY, _SLOT = 0.45, 0.3, 0.4, 0.2, 0.25, 0.3
