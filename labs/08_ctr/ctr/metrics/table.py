@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
+
+from gpukit.report.tables import fitting
 
 from ..errors import CtrError
 from .bayes import LEAK, leak_sentence
 from .evaluation import Evaluation, Slice
+
+WIDTH = 80
 
 
 def comparison(found: Mapping[str, Evaluation]) -> RenderableType:
@@ -18,9 +21,9 @@ def comparison(found: Mapping[str, Evaluation]) -> RenderableType:
     if not found:
         raise CtrError("there is no evaluation to print: evaluate one predictor at least")
     first = next(iter(found.values()))
-    table = _table(["", "AUC", "logloss", "NE", *(["regret", "learned"] if first.bayes else []), "calib.", "ECE"])
-    for name, one in found.items():
-        table.add_row(name, *_numbers(one), style="bold red" if one.bayes and one.bayes.leaks else "")
+    headings = ["", "AUC", "logloss", "NE", *(["regret", "learned"] if first.bayes else []), "calib.", "ECE"]
+    rows = [[name, *_numbers(one)] for name, one in found.items()]
+    styles = ["bold red" if one.bayes and one.bayes.leaks else "" for one in found.values()]
     errors = {
         "AUC": max(one.auc_error for one in found.values()),
         "logloss": max(one.logloss_error for one in found.values()),
@@ -29,8 +32,9 @@ def comparison(found: Mapping[str, Evaluation]) -> RenderableType:
     if first.bayes is not None:
         entropy = first.logloss / first.normalized_entropy
         least = first.bayes.empirical_logloss
-        cells = [f"{first.bayes.empirical_auc:.4f}", f"{least:.5f}", f"{least / entropy:.4f}", f"{0:.5f}", "100%"]
-        table.add_row("Bayes (true p)", *cells, style="bold")
+        bayes = [f"{first.bayes.empirical_auc:.4f}", f"{least:.5f}", f"{least / entropy:.4f}", f"{0:.5f}", "100%"]
+        rows.append(["Bayes (true p)", *bayes])
+        styles.append("bold")
         errors["regret"] = max(one.bayes.regret.error for one in found.values() if one.bayes)
         lines += [
             f"Expected of Bayes: AUC {first.bayes.auc:.4f}, logloss {first.bayes.logloss:.5f}. Regret: logloss "
@@ -38,7 +42,7 @@ def comparison(found: Mapping[str, Evaluation]) -> RenderableType:
             *_leaks(found),
         ]
     lines[0] += f" Standard errors, at most: {', '.join(f'{name} {error:.5f}' for name, error in errors.items())}."
-    return Group(table, *(Text(line) for line in lines))
+    return Group(fitting(headings, rows, WIDTH, styles), *(Text(line) for line in lines))
 
 
 def _numbers(one: Evaluation) -> list[str]:
@@ -62,14 +66,14 @@ def details(one: Evaluation) -> RenderableType:
     """What else is known of one predictor: AUC by member, warm and cold rows, deciles, campaigns."""
     parts: list[RenderableType] = [Text(_ranked(one))]
     if one.slices:
-        table = _table(["", "rows", "share", "AUC", "logloss", "regret", "calib."])
-        for name, part in one.slices.items():
-            table.add_row(name, *_slice(part))
-        parts += [Text(), table]
-    table = _table(["rows by predicted p", *(str(k) for k in range(1, len(one.deciles) + 1))])
-    table.add_row("predicted", *(f"{part.predicted:.3f}" for part in one.deciles))
-    table.add_row("clicked", *(f"{part.clicked:.3f}" for part in one.deciles))
-    parts += [Text(), table, Text(_campaigns(one))]
+        headings = ["", "rows", "share", "AUC", "logloss", "regret", "calib."]
+        parts += [Text(), fitting(headings, [[name, *_slice(part)] for name, part in one.slices.items()], WIDTH)]
+    bins = [
+        ["predicted", *(f"{part.predicted:.3f}" for part in one.deciles)],
+        ["clicked", *(f"{part.clicked:.3f}" for part in one.deciles)],
+    ]
+    headings = ["rows by predicted p", *(str(k) for k in range(1, len(one.deciles) + 1))]
+    parts += [Text(), fitting(headings, bins, WIDTH), Text(_campaigns(one))]
     return Group(*parts)
 
 
@@ -106,11 +110,3 @@ def _campaigns(one: Evaluation) -> str:
             f"{len(one.campaigns)} are off by more than 3 standard errors."
         )
     return said
-
-
-def _table(headings: Sequence[str]) -> Table:
-    made = Table(box=None, padding=(0, 1, 0, 0), header_style="bold", pad_edge=False)
-    made.add_column(headings[0], vertical="bottom")
-    for heading in headings[1:]:
-        made.add_column(heading, justify="right", no_wrap=True, vertical="bottom")
-    return made
