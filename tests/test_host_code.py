@@ -439,6 +439,24 @@ def test_only_what_a_call_may_reach_is_executed():
     assert found == host.Result(0)
 
 
+@pytest.mark.parametrize(
+    ("body", "others"),
+    [
+        ("return other(n)", ["other"]),
+        ("return [other(k) for k in range(n)]", ["other"]),
+        ("return (lambda k: other(k))(n)", ["other"]),
+        ("return sum([other for other in range(n)]) + other(n)", ["other"]),
+        ("other = n\n    return other", []),
+        ("return (lambda other: other)(n)", []),
+        ("def other():\n        return n\n    return other()", []),
+        ("for other in range(n):\n        pass\n    return n", []),
+    ],
+)
+def test_a_name_of_its_own_is_no_use_of_a_function(body, others):
+    source = f"def f(n):\n    {body}\ndef other(k):\n    return k\n"
+    assert host_code.reached(source, "f", ["f", "other"]) == ["f", *others]
+
+
 def test_what_is_printed_is_no_answer():
     source = "def f(n):\n    print('v' * 100)\n    return n\n"
     assert [r.value for r in call(source, "f", [(1,), (2,)])] == [1, 2]

@@ -23,7 +23,7 @@ from gpukit.labs.regions import CPP, PYTHON, SUFFIXES
 from gpukit.labs.wording import LONGEST, value_text
 from gpukit.registry import nearest
 from gpukit.report.layout import near_path
-from gpukit.sandbox import cpp, policy
+from gpukit.sandbox import cpp, host_code, policy
 from gpukit.sandbox.reading import read_source
 
 STUDENT, SOLUTION, SKELETON = "student", "solution", "skeleton"
@@ -115,8 +115,10 @@ class Answer:
         """Function of the file -> names in it."""
         if self.language == CPP:
             return {function.name: function.words for function in cpp_functions(self.text)}
-        functions = [node for node in ast.parse(self.text).body if isinstance(node, ast.FunctionDef)]
-        return {f.name: frozenset(n.id for n in ast.walk(f) if isinstance(n, ast.Name)) for f in functions}
+        try:
+            return host_code.uses(self.text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):  # what loads the file says so
+            return {}
 
 
 def _cpp_number(text: str) -> int | float | bool:

@@ -7,6 +7,7 @@ vocabulary, are left out. Nothing is executed here.
 from __future__ import annotations
 
 import ast
+import symtable
 from collections.abc import Collection, Iterable
 
 from gpukit.sandbox.vocabulary import HOST_MODULES, OF_MODULE
@@ -44,16 +45,30 @@ def parts(source: str, names: Collection[str]) -> tuple[list[Import], ast.Module
 
 
 def reached(source: str, function: str, names: Collection[str]) -> list[str]:
-    """Those of `names` that a call of `function` may reach in a source that parses, itself first."""
-    bodies = {node.name: node for node in ast.parse(source).body if isinstance(node, ast.FunctionDef)}
+    """Those of `names` that a call of `function` may reach, itself first. Raises SyntaxError."""
+    known = uses(source)
     found: list[str] = []
     waiting = [function]
     while waiting:
         name = waiting.pop()
-        if name in names and name in bodies and name not in found:
+        if name in names and name in known and name not in found:
             found.append(name)
-            waiting += sorted(_loaded(bodies[name]))
+            waiting += sorted(known[name])
     return found
+
+
+def uses(source: str) -> dict[str, frozenset[str]]:
+    """Function of a file -> names that it takes from the file: not its parameters, nor what it gives a value itself.
+
+    Raises SyntaxError.
+    """
+    tables = symtable.symtable(source, "student", "exec").get_children()
+    return {table.get_name(): frozenset(_taken(table)) for table in tables if table.get_type() == "function"}
+
+
+def _taken(table: symtable.SymbolTable) -> set[str]:
+    own = {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    return own.union(*map(_taken, table.get_children()))
 
 
 def packages(imports: Iterable[Import]) -> set[str]:

@@ -1,14 +1,15 @@
 // Lab 8: Click-through rates. Ids become rows of a table, rows become a probability, and most of a step is memory.
 //
-// A sample is one impression: an id for each field (which member, which ad, on what device), some dense numbers, and a
-// label, 1 if there was a click. All fields share one table: id k of field f is its row offsets[f] + k. Id 0 of each field
-// is for what training never saw. A lookup is one id of one sample; lookup number sample * fields + f is that of field f.
+// A sample is one impression: an id for each field (which member, which ad, on what device), some dense numbers, and
+// a label, 1 if there was a click. All fields share one table: id k of field f is its row offsets[f] + k. Id 0 of
+// each field is for what training never saw. A lookup is one id of one sample; lookup number sample * fields + f is
+// that of field f.
 //
 //     ids      int (samples, fields)        offsets  long long (fields,)
 //     table    float (rows, dim)            dim is any number from 1 to 64, unless a task says less
 //
-// Blocks are whole warps, unless a task says one thread. A grid has enough threads for what a task says, and more. What is
-// host code in Python is kernels here: nothing of this file runs on the host.
+// Blocks are whole warps, unless a task says one thread. A grid has enough threads for what a task says, and more.
+// What is host code in Python is kernels here: nothing of this file runs on the host.
 
 constexpr unsigned FULL = 0xffffffffu;  // the mask of a whole warp
 
@@ -44,12 +45,12 @@ constexpr unsigned FULL = 0xffffffffu;  // the mask of a whole warp
 
 // The ids of one field: the vocabulary is that of the training rows alone, and 0 is for all other values.
 //
-// The k-th smallest value of `train`, counted from 1 and each value once, has id k. One thread for each raw value; values
-// are few here, so that each thread may look at all pairs of them.
+// The k-th smallest value of `trained`, counted from 1 and each value once, has id k. One thread for each raw value;
+// values are few here, so that each thread may look at all pairs of them.
 //
-// train: (seen,), the field's values in the training rows. raw: (samples,), any values. Not changed.
+// trained: (seen,), the field's values in the training rows. raw: (samples,), any values. Not changed.
 // ids: (samples,), the ids of `raw`, set. rows: (1,), how many rows this field needs, set.
-extern "C" __global__ void encode(const long long* train, const long long* raw, int* ids, int* rows, int seen,
+extern "C" __global__ void encode(const long long* trained, const long long* raw, int* ids, int* rows, int seen,
                                   int samples) {
     __trap();  // TODO 8.2: turn raw values into ids that training knows, and counts into features
 }
@@ -71,8 +72,8 @@ extern "C" __global__ void first_bad(const int* ids, const long long* rows, int*
 
 // Dense features from counts: log(1 + x), as one feature of a thousand would drown the others. One thread a number.
 //
-// Click logs say -1 and less for things that were not counted, and NaN for what is missing: both become 0, as a count of 0
-// does. All of y is finite.
+// Click logs say -1 and less for things that were not counted, and NaN for what is missing: both become 0, as a
+// count of 0 does. All of y is finite.
 //
 // x: (n,), not changed. y: (n,), set.
 extern "C" __global__ void log_counts(const float* x, float* y, int n) {
@@ -83,8 +84,8 @@ extern "C" __global__ void log_counts(const float* x, float* y, int n) {
 
 // place[sample, f] = the element of the flat table (row 0, row 1, ...) with which the row of this lookup begins.
 //
-// One thread a lookup. The table is not there: it may have 200 million rows of 64, of which no int can tell the elements
-// apart.
+// One thread a lookup. The table is not there: it may have 200 million rows of 64, of which no int can tell the
+// elements apart.
 //
 // ids: (samples, fields). offsets: (fields,). Not changed.
 // place: (samples, fields), set.
@@ -143,7 +144,8 @@ extern "C" __global__ void gather(const int* ids, const long long* offsets, cons
 
 // total[offsets[f] + ids[sample, f], d] += grad[sample, f * dim + d], for all lookups: the gradient of `gather`.
 //
-// Several samples may have the same id; half of them may have one. The grid has enough threads for all elements of grad.
+// Several samples may have the same id; half of them may have one. The grid has enough threads for all elements of
+// grad.
 //
 // ids: (samples, fields). offsets: (fields,). grad: (samples, fields * dim). Not changed.
 // total: (rows, dim), added to.
@@ -192,8 +194,8 @@ extern "C" __global__ void update(const int* order, const int* starts, const lon
 //
 //     relu(w1 x + b1),    relu(w2 of that + b2),    w3 of that + b3
 //
-// dense: (samples, numbers). w1: (hidden1, fields * dim + numbers), b1: (hidden1,), w2: (hidden2, hidden1), and so on; w3
-// has one row. hidden1 and hidden2 are 32 at most. All not changed.
+// dense: (samples, numbers). w1: (hidden1, fields * dim + numbers), b1: (hidden1,), w2: (hidden2, hidden1), and so
+// on; w3 has one row. hidden1 and hidden2 are 32 at most. All not changed.
 // logits: (samples,), set: numbers of any size, not probabilities.
 extern "C" __global__ void forward(const int* ids, const float* dense, const long long* offsets, const float* table,
                                    const float* w1, const float* b1, const float* w2, const float* b2, const float* w3,
@@ -216,11 +218,11 @@ extern "C" __global__ void loss(const float* logits, const unsigned char* labels
 
 // One pass over the samples by gradient descent, batch after batch, all in one launch that the host need not wait for.
 //
-// The model is smaller than in Python, where this is PyTorch: a number for each id, weights[offsets[f] + id], and a logit
-// is the sum of a sample's numbers. One block; the batch is as large as the block. Each step takes the next blockDim.x
-// samples, and moves each weight by -lr times its gradient of the mean loss of the batch; for a sample, d loss / d logit
-// is sigmoid(logit) - label. All samples of a batch see the weights as they are before its step. Samples at the end that
-// fill no batch are left out.
+// The model is smaller than in Python, where this is PyTorch: a number for each id, weights[offsets[f] + id], and a
+// logit is the sum of a sample's numbers. One block; the batch is as large as the block. Each step takes the next
+// blockDim.x samples, and moves each weight by -lr times its gradient of the mean loss of the batch; for a sample, d
+// loss / d logit is sigmoid(logit) - label. All samples of a batch see the weights as they are before its step.
+// Samples at the end that fill no batch are left out.
 //
 // ids: (samples, fields). offsets: (fields,). labels: (samples,). Not changed.
 // weights: (rows,), changed.
@@ -246,8 +248,8 @@ extern "C" __global__ void split(const long long* times, int count, unsigned cha
 // The click-through rate that each sample's id had before: of the clicks in earlier buckets of time, and no others. One
 // thread a sample.
 //
-// Bucket 0 is seconds 0 to bucket - 1, and so on. Where the id has had n samples and c clicks in earlier buckets, its rate
-// is (c + k * prior) / (n + k), so that an id nobody knows has the rate `prior`.
+// Bucket 0 is seconds 0 to bucket - 1, and so on. Where the id has had n samples and c clicks in earlier buckets,
+// its rate is (c + k * prior) / (n + k), so that an id nobody knows has the rate `prior`.
 //
 // times: (samples,), seconds from 0 on, in any order. ids: (samples,), of one field. labels: (samples,). Not changed.
 // rates: (samples,), set.
@@ -273,7 +275,8 @@ extern "C" __global__ void calibration(const unsigned char* labels, const double
     __trap();  // TODO 8.9: split by time, use the past alone, and measure what is predicted
 }
 
-// The mean log loss of p, divided by that of predicting the samples' own click rate for each: 1 is no better. One thread.
+// The mean log loss of p, divided by that of predicting the samples' own click rate for each: 1 is no better. One
+// thread.
 //
 // labels: (samples,), with both kinds among them. p: (samples,), more than 0 and less than 1. Not changed.
 // result: (1,), set.
@@ -286,13 +289,13 @@ extern "C" __global__ void normalized_entropy(const unsigned char* labels, const
 
 // What one speed-up of your choice changes in a step, and what it gains at most. One thread.
 //
-// Choose 1: row-wise Adagrad for the table, in place of dense Adam; 2: bf16 in the network, in place of fp32; 3: one CUDA
-// graph, in place of launches one by one; or 4: a batch 8 times as large. Before, none of them is done; after, yours
-// alone. A step
+// Choose 1: row-wise Adagrad for the table, in place of dense Adam; 2: bf16 in the network, in place of fp32; 3: one
+// CUDA graph, in place of launches one by one; or 4: a batch 8 times as large. Before, none of them is done; after,
+// yours alone. A step
 //
-//     moves   3 * 4 bytes for each number gathered (batch * fields * dim): read from the table, written for the network,
-//             and read as a gradient. And for the table's optimizer: 28 bytes a parameter with dense Adam, 8 a number
-//             gathered and 8 a lookup with row-wise Adagrad (a row and its state, read and written)
+//     moves   3 * 4 bytes for each number gathered (batch * fields * dim): read from the table, written for the
+//             network, and read as a gradient. And for the table's optimizer: 28 bytes a parameter with dense Adam, 8 a
+//             number gathered and 8 a lookup with row-wise Adagrad (a row and its state, read and written)
 //     does    6 FLOPs for each weight of the network and sample
 //     makes   the launches, or one
 //
@@ -303,9 +306,9 @@ extern "C" __global__ void normalized_entropy(const unsigned char* labels, const
 // model: (6,): rows of the table, fields, dim, weights of the network, batch, launches.
 // gpu: (4,): bytes a second, FLOPs a second in fp32, FLOPs a second in bf16, seconds a launch.
 // result: (12,), set: the choice, 1, 2, 3 or 4, the same in every call; then, before, the bytes, FLOPs, launches,
-//     microseconds and term of a step, with the microseconds that it takes at least, and term 2 if the host takes longer
-//     than the GPU, otherwise what takes longer there, 0 for bytes and 1 for FLOPs; then the same five after; then the
-//     gain: samples a second after, over those before.
+//     microseconds and term of a step, with the microseconds that it takes at least, and term 2 if the host takes
+//     longer than the GPU, otherwise what takes longer there, 0 for bytes and 1 for FLOPs; then the same five after;
+//     then the gain: samples a second after, over those before.
 extern "C" __global__ void speed_up(const long long* model, const double* gpu, double* result) {
     __trap();  // TODO 8.10: choose one speed-up, and say what it can gain at most
 }

@@ -53,12 +53,12 @@ ADAM_MICROSECONDS = ...  # TODO 8.1: work out what a lookup, a sample and a step
 # --- 8.2: from raw values to ids -------------------------------------------------------------------------------------
 
 
-def encode(train, raw):
+def encode(trained, raw):
     """The ids of one field: the vocabulary is that of the training rows alone, and 0 is for all other values.
 
-    The k-th smallest value of `train`, counted from 1 and each value once, has id k.
+    The k-th smallest value of `trained`, counted from 1 and each value once, has id k.
 
-    Args: train: int64 (m,), the field's values in the training rows. raw: int64 (n,), any values.
+    Args: trained: int64 (m,), the field's values in the training rows. raw: int64 (n,), any values.
     Returns: (ids, rows): the ids of `raw`, int32 (n,), and how many rows this field needs, an int.
     """
     raise NotImplementedError("TODO 8.2: turn raw values into ids that training knows, and counts into features")

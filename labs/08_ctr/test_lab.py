@@ -122,7 +122,7 @@ def test_8_2_encode(lab):
             lab.expect(f"ids of {call}", found[0], ids, about=about)
             lab.expect(f"rows of {call}", found[1], rows, about=about)
         else:
-            args = {"train": train, "raw": raw, "ids": np.empty(raw.size, np.int32), "rows": np.empty(1, np.int32)}
+            args = {"trained": train, "raw": raw, "ids": np.empty(raw.size, np.int32), "rows": np.empty(1, np.int32)}
             sizes = (train.size, raw.size)
             lab.check("encode", 1, 64, args, {"ids": ids, "rows": np.array([rows])}, sizes=sizes, about=about)
 

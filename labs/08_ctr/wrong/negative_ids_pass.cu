@@ -12,11 +12,11 @@ Fails:
     bool known = false;
     for (int i = 0; i < seen; i++) {
         bool first = true;
-        for (int j = 0; j < i; j++) first = first && train[j] != train[i];
+        for (int j = 0; j < i; j++) first = first && trained[j] != trained[i];
         if (first) {
             distinct++;
-            smaller += train[i] < raw[t];
-            known = known || train[i] == raw[t];
+            smaller += trained[i] < raw[t];
+            known = known || trained[i] == raw[t];
         }
     }
     ids[t] = known ? smaller + 1 : 0;

@@ -12,11 +12,11 @@ for (int t = blockIdx.x * blockDim.x + threadIdx.x; t < samples; t += gridDim.x 
     bool found = false;
     for (int i = 0; i < seen; i++) {
         int before = 0;
-        for (int j = 0; j < i; j++) before += train[j] == train[i];
+        for (int j = 0; j < i; j++) before += trained[j] == trained[i];
         if (before > 0) continue;
         distinct++;
-        if (train[i] <= raw[t]) id++;
-        if (train[i] == raw[t]) found = true;
+        if (trained[i] <= raw[t]) id++;
+        if (trained[i] == raw[t]) found = true;
     }
     ids[t] = found ? id : 0;
     if (t == 0) *rows = distinct + 1;
