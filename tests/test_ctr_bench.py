@@ -424,7 +424,7 @@ def test_what_was_missed_is_said():
     assert shown(result).count("missed") == 2
 
 
-def test_a_table_of_what_is_there_so_far(folder, fake_gpu):
+def test_a_table_of_what_is_there_so_far():
     result = ctr_fake.result()
     result |= {"ladder": result["ladder"][:1], "quality": [], "profiles": []}
     text = shown(result)

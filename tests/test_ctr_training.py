@@ -247,7 +247,7 @@ def test_on_a_plateau_the_rates_fall_the_run_ends_and_the_best_weights_stay(log,
     assert room("metrics").logloss(log.split("validation").labels, p) == min(losses)
 
 
-def test_no_step_waits_for_the_device(log, tmp_path, monkeypatch):
+def test_no_step_waits_for_the_device(log, monkeypatch):
     """What reads a number back does so at looks alone, of which there are few."""
     read = []
     for name in ("item", "tolist", "__float__", "__int__", "__bool__", "cpu", "numpy"):
@@ -377,7 +377,7 @@ def test_a_run_that_was_over_can_be_made_longer(log, straight, tmp_path):
         assert torch.equal(tensor, result.network.state_dict()[name]), name
 
 
-def test_deterministic_mode_is_on_during_training_alone(log, straight, tmp_path):
+def test_deterministic_mode_is_on_during_training_alone(log, tmp_path):
     seen = []
     settings = replace(TINY, deterministic=True)
     running.train(log, settings, tmp_path, say=lambda *a: seen.append(torch.are_deterministic_algorithms_enabled()))

@@ -147,7 +147,7 @@ def test_the_base_rate_is_as_asked(rate):
     assert abs(drawn.labels.mean() / rate - 1) < 0.04
 
 
-def test_a_damaged_truth_is_told(tmp_path, made):
+def test_a_damaged_truth_is_told(tmp_path):
     short = generate(tmp_path / "log", replace(SMALL, rows=500))
     path = short.folder / "truth" / "p.f64"
     whole_truth = path.read_bytes()

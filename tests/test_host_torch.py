@@ -202,7 +202,7 @@ def test_no_module_here_imports_torch_by_itself(room):
 def test_without_pytorch_a_student_reads_one_sentence(monkeypatch):
     monkeypatch.setattr(host, "installed", lambda package: package != "torch")
     monkeypatch.setattr(host, "run", None)
-    said = 'Lab 8 needs PyTorch: python -m pip install -e ".[ctr]"'
+    said = 'this lab needs PyTorch: python -m pip install -e ".[ctr]"'
     found = host.call(TRAINING, "student.py", "train", [(), ()], names=["train"])
     assert [(result.value, result.error) for result in found] == [(None, said)] * 2
 
@@ -242,7 +242,7 @@ def test_nobody_is_graded_where_nobodys_answer_could_run(lab_of_torch, monkeypat
 
     grading.refuse_missing_packages(Lab(ROOT / "labs" / "01_execution"))
     monkeypatch.setattr(running, "installed", lambda package: False)
-    with pytest.raises(GpukitError, match="Lab 8 needs PyTorch"):
+    with pytest.raises(GpukitError, match="this lab needs PyTorch"):
         grading.refuse_missing_packages(lab_of_torch)
 
 

@@ -22,7 +22,7 @@ _CHILD = Path(__file__).with_name("host_child.py")
 _NONCE_BYTES = 16
 # The start of PyTorch is not the student's: a second from memory, many from a slow disk.
 _SECONDS_TO_IMPORT_TORCH = 60.0
-NO_TORCH = 'Lab 8 needs PyTorch: python -m pip install -e ".[ctr]"'
+NO_TORCH = 'this lab needs PyTorch: python -m pip install -e ".[ctr]"'
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ def calibration_error(labels: np.ndarray, p: np.ndarray) -> float:
 def auc_error(labels: np.ndarray, scores: np.ndarray) -> float:
     """DeLong's."""
     y = labels_of(labels)
-    return _delong(y, *_placements(y, scores))
+    return _delong(*_placements(y, scores))
 
 
 def logloss_difference(labels: np.ndarray, p: np.ndarray, other: np.ndarray) -> Difference:
@@ -67,7 +67,7 @@ def auc_difference(labels: np.ndarray, scores: np.ndarray, other: np.ndarray) ->
     """DeLong's, of two sets of scores of the same rows."""
     y = labels_of(labels)
     clicks, others = (a - b for a, b in zip(_placements(y, scores), _placements(y, other), strict=True))
-    return Difference(float(clicks.mean()), _delong(y, clicks, others))
+    return Difference(float(clicks.mean()), _delong(clicks, others))
 
 
 def _placements(y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -81,5 +81,5 @@ def _placements(y: np.ndarray, scores: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return clicks, 1 - (below + tied / 2)[y == 0] / y.sum()
 
 
-def _delong(y: np.ndarray, clicks: np.ndarray, others: np.ndarray) -> float:
+def _delong(clicks: np.ndarray, others: np.ndarray) -> float:
     return float(np.hypot(of_mean(clicks), of_mean(others)))
