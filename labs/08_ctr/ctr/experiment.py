@@ -27,6 +27,7 @@ from .export import export
 from .figures import looks, quality
 from .metrics import Evaluation, evaluate, logloss
 from .model.network import Network
+from .schema import difference
 from .storage.log import ClickLog, Part
 from .training.loop import Look, Say, predict
 from .training.running import negative_rate, train
@@ -98,8 +99,9 @@ def check_schema(network: Network, log: ClickLog) -> None:
     """Raises CtrError where a network has learned other columns than a log has."""
     if network.schema != log.schema:
         raise CtrError(
-            f"the model was trained with another schema than that of {log.folder}: give the log it was trained on, or "
-            "one that was made with the same vocabulary"
+            f"the model was trained with another schema than that of {log.folder} "
+            f"({difference(network.schema, log.schema)}): give the log it was trained on, or one that was made with "
+            "the same vocabulary"
         )
 
 

@@ -86,3 +86,18 @@ class Schema:
             return cls(fields, tuple(str(name) for name in read["dense"]), bool(read["hours"]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise CtrError(f"this is no schema of a click log ({error!r})") from error
+
+
+def difference(before: Schema, now: Schema) -> str:
+    """The first thing in which two schemas differ, in words."""
+    for one, other in zip(before.fields, now.fields, strict=False):
+        if one.name != other.name:
+            return f"field {other.name!r} where {one.name!r} was"
+        if one.rows != other.rows:
+            return f"field {other.name!r} has {other.rows:,} rows where it had {one.rows:,}"
+    if len(before.fields) != len(now.fields):
+        return f"{len(now.fields)} fields where there were {len(before.fields)}"
+    if before.dense != now.dense:
+        changed = sorted(set(before.dense) ^ set(now.dense))
+        return f"dense feature {changed[0]!r} is in one alone" if changed else "dense features in another order"
+    return "times in seconds and times that only give an order"

@@ -22,7 +22,7 @@ from gpukit import files
 
 from ..errors import CtrError
 from ..extras import INSTALL
-from ..schema import Schema
+from ..schema import Schema, difference
 from .log import DEFAULT_SPLIT, SPLITS, ClickLog, LogWriter, Part, check_stretches
 
 FORMAT = 1
@@ -164,7 +164,10 @@ def _shards(path: Path, schema: Schema | None) -> list[_Shard]:
     one = shards[0]
     for shard in shards[1:]:
         if shard.schema != one.schema:
-            raise _error(shard.path, f"its schema is not that of {one.path.name} ({_difference(one, shard)}): {AGAIN}")
+            raise _error(
+                shard.path,
+                f"its schema is not that of {one.path.name} ({difference(one.schema, shard.schema)}): {AGAIN}",
+            )
         if (shard.total, shard.splits, shard.of) != (one.total, one.splits, one.of):
             raise _error(shard.path, f"it is of another log than {one.path.name}: keep each log in a folder of its own")
     if one.of is None:
@@ -201,8 +204,7 @@ def _opened(path: Path, schema: Schema | None) -> _Shard:
         )
     shard = _Shard(path, schema, rows) if said is None and schema is not None else _told(path, said, rows)
     if schema is not None and shard.schema != schema:
-        asked = _Shard(Path("what was asked for"), schema, 0)
-        raise _error(path, f"its schema is not the one asked for ({_difference(asked, shard)})")
+        raise _error(path, f"its schema is not the one asked for ({difference(schema, shard.schema)})")
     _check_columns(path, {field.name: str(field.type) for field in arrow}, len(arrow), _types(shard.schema))
     return shard
 
@@ -267,22 +269,6 @@ def _batches(shard: _Shard) -> Iterator[tuple[np.ndarray, np.ndarray, np.ndarray
                 yield ids, dense, arrays[-2], arrays[-1]
     except (pa.ArrowException, OSError) as error:
         raise _error(shard.path, f"its rows from {row:,} on cannot be read ({_words(error)}): {AGAIN}") from error
-
-
-def _difference(one: _Shard, other: _Shard) -> str:
-    """The first thing in which two schemas differ, in words."""
-    a, b = one.schema, other.schema
-    for mine, theirs in zip(a.fields, b.fields, strict=False):
-        if mine.name != theirs.name:
-            return f"field {theirs.name!r} where {mine.name!r} was"
-        if mine.rows != theirs.rows:
-            return f"field {theirs.name!r} has {theirs.rows:,} rows where it had {mine.rows:,}"
-    if len(a.fields) != len(b.fields):
-        return f"{len(b.fields)} fields where there were {len(a.fields)}"
-    if a.dense != b.dense:
-        changed = sorted(set(a.dense) ^ set(b.dense))
-        return f"dense feature {changed[0]!r} is in one alone" if changed else "dense features in another order"
-    return "times in seconds and times that only give an order"
 
 
 def _words(error: BaseException) -> str:

@@ -18,7 +18,7 @@ import torch
 from gpukit import files
 
 from ..errors import CtrError
-from ..schema import Schema
+from ..schema import Schema, difference
 from ..storage.log import ClickLog
 from .loop import Position
 from .settings import MAY_CHANGE, Settings
@@ -79,7 +79,7 @@ def refuse_changes(path: Path, read: dict[str, Any], settings: Settings, log: Cl
     """Raises CtrError where a run would go on with another log, schema or setting than it began with."""
     rest = "give what the run began with, or start a new one in another folder (this one stays as it is)"
     if read["schema"] != log.schema.to_dict():
-        differ = _differ(Schema.from_dict(read["schema"]), log.schema)
+        differ = difference(Schema.from_dict(read["schema"]), log.schema)
         raise CtrError(f"{path} was trained with another schema than that of {log.folder}: {differ}; {rest}")
     if read["log"] != fingerprint(log):
         raise CtrError(
@@ -89,15 +89,6 @@ def refuse_changes(path: Path, read: dict[str, Any], settings: Settings, log: Cl
     for name in sorted({*before, *now}):
         if name not in MAY_CHANGE and before.get(name) != now.get(name):
             raise CtrError(f"{path} was trained with {name} = {before.get(name)}, and not {now.get(name)}: {rest}")
-
-
-def _differ(before: Schema, now: Schema) -> str:
-    for one, other in zip(before.fields, now.fields, strict=False):
-        if one != other:
-            return f"field {one.name!r} of {one.rows:,} rows became {other.name!r} of {other.rows:,}"
-    if len(before.fields) != len(now.fields):
-        return f"{len(before.fields)} fields became {len(now.fields)}"
-    return f"dense features {', '.join(before.dense) or 'none'} became {', '.join(now.dense) or 'none'}"
 
 
 def restore(read: dict[str, Any], step: Step) -> Position:
