@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -196,6 +197,36 @@ def test_resume_keeps_the_settings_of_the_run_and_refuses_others(log, run, capfd
 def test_train_refuses(log, capfd, here, words, said):
     assert said in refused(capfd, "ctr", "train", log, *words)
     assert list(here.iterdir()) == []
+
+
+def spoiled(log, folder, name, spoil):
+    """A copy of a log with one of its columns changed."""
+    shutil.copytree(log, folder)
+    column = {"ids.i32": np.int32, "dense.f32": np.float32, "label.u1": np.uint8}[name]
+    values = np.memmap(folder / name, column, "r+")
+    spoil(values)
+    values.flush()
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("name", "spoil", "said"),
+    [
+        ("ids.i32", lambda ids: ids.__setitem__(-6, 41), "id 41 of field 'member' at row 5,999 is outside 0 to"),
+        ("dense.f32", lambda dense: dense.__setitem__(-1, np.inf), "row 5,999 of"),
+        ("label.u1", lambda labels: labels.__setitem__(slice(-1200, None), 0), "are not clicked"),
+    ],
+)
+def test_rows_that_cannot_be_judged_are_refused_before_training(log, capfd, here, name, spoil, said):
+    assert said in refused(capfd, "ctr", "train", spoiled(log, here / "log", name, spoil), "--out", "run", *QUICK)
+    assert not (here / "run").exists()
+
+
+def test_a_truth_that_was_cut_short_is_refused_before_training(log, capfd, here):
+    shutil.copytree(log, here / "log")
+    os.truncate(here / "log" / "truth" / "p.f64", 100)
+    assert "it was cut short" in refused(capfd, "ctr", "train", here / "log", "--out", "run", *QUICK)
+    assert not (here / "run").exists()
 
 
 def test_a_log_that_is_not_there(capfd, here):
