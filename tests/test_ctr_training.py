@@ -27,6 +27,7 @@ def room(name):
 schemas, logs_of = room("schema"), room("storage.log")
 batching, surveying, looping = room("training.batches"), room("training.survey"), room("training.loop")
 checkpoints, running, settings_of = room("training.checkpoint"), room("training.running"), room("training.settings")
+claiming = room("training.claim")
 stepping, tables, sampling = room("training.step"), room("model.table"), room("world.sampling")
 networks = room("model.network")
 CtrError = room("errors").CtrError
@@ -494,6 +495,70 @@ def test_a_checkpoint_of_another_format_says_so(tmp_path):
     (tmp_path / "c.pt").write_bytes(content + hashlib.sha256(content).digest())
     with pytest.raises(CtrError, match="is of format 0, and this reads 1"):
         checkpoints.read(tmp_path / "c.pt")
+
+
+def test_a_checkpoint_without_its_parts_says_which(tmp_path):
+    for content, words in (({"format": 1, "model": {}}, "KeyError"), (torch.zeros(3), "TypeError")):
+        content = saved(content)
+        (tmp_path / "c.pt").write_bytes(content + hashlib.sha256(content).digest())
+        with pytest.raises(CtrError, match=f"is no checkpoint of a training run .{words}"):
+            checkpoints.read(tmp_path / "c.pt")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "also_the_best"),
+    [
+        (lambda read: read["settings"].update(hidden=[3]), True),
+        (lambda read: read["position"]["weights"].update({"table.weight": torch.zeros(3)}), True),
+        (lambda read: read["optimizers"].clear(), True),
+        (lambda read: read["generators"].clear(), False),
+        (lambda read: read["model"].clear(), False),
+    ],
+)
+def test_a_checkpoint_of_another_network_says_so(log, tmp_path, spoil, also_the_best):
+    """Its digest is right: what wrote it was another program."""
+    path = tmp_path / checkpoints.NAME
+    running.train(log, replace(TINY, epochs=1), tmp_path)
+    read = checkpoints.read(path)
+    spoil(read)
+    content = saved(read)
+    path.write_bytes(content + hashlib.sha256(content).digest())
+    settings = Settings.from_dict(read["settings"])
+    with pytest.raises(CtrError, match="holds another network than its settings and schema say"):
+        running.train(log, replace(settings, epochs=2), tmp_path, resume=True)
+    if also_the_best:
+        with pytest.raises(CtrError, match="holds another network than its settings and schema say"):
+            running.best_network(path)
+
+
+def test_a_folder_is_of_one_process_at_a_time(log, tmp_path):
+    asked = []
+
+    def ask(what, done, total):
+        if what.startswith("epoch") and not asked:
+            asked.append(what)
+            with pytest.raises(CtrError, match="another process is training in"), claiming.claimed(tmp_path):
+                pass
+
+    running.train(log, replace(TINY, epochs=1), tmp_path, say=ask)
+    assert asked
+    with claiming.claimed(tmp_path):
+        pass
+
+
+def test_a_table_that_no_memory_holds_says_so(log, tmp_path):
+    with pytest.raises(CtrError, match=r"49 rows of 100,000,000,000,000 numbers needs .* GB.*--dim"):
+        running.train(log, replace(TINY, dim=10**14), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+def test_times_that_go_back_are_found_across_blocks(monkeypatch):
+    monkeypatch.setattr(surveying, "ROWS", 100)
+    part = part_of(300)
+    surveying.survey(part)
+    part.times[200:] -= 50
+    with pytest.raises(CtrError, match="time 150 at row 200 comes after 199"):
+        surveying.survey(part)
 
 
 def test_a_missing_checkpoint_says_so(log, tmp_path):

@@ -33,6 +33,7 @@ from .training.loop import Look, Say, predict
 from .training.running import negative_rate, train
 from .training.settings import Settings
 from .training.stopping import on_signals
+from .training.survey import survey
 from .world import recalibrate, truth_of
 
 OURS = "embeddings + MLP"
@@ -64,10 +65,13 @@ def run(
     `training.running.train` does. The model is trained before the baselines, so that nothing of it is lost when they
     are stopped."""
     seconds, began = {}, time.perf_counter()
+    test = log.split("test")
+    say("checking the rows", 0, 1)
+    survey(test)  # what cannot be judged is said before the hours of training
+    truth_of(log, test)
     with on_signals() as stop:
         result = train(log, settings, folder, resume=resume, say=say, stop=stop)
     seconds["training"] = time.perf_counter() - began
-    test = log.split("test")
     predictions: dict[str, np.ndarray] = {}
     if baselines:
         parts, rate = (log.split("train"), log.split("validation")), negative_rate(log)

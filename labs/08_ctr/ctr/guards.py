@@ -89,6 +89,20 @@ def check_labels(labels: Any, first_row: int = 0) -> None:
         )
 
 
+def check_times(times: np.ndarray, first_row: int = 0, before: int | None = None) -> None:
+    """(rows,) integers, none less than the one before it; `before` is the last time before these."""
+    if times.dtype.kind not in "iu":
+        raise CtrError(f"times are {times.dtype}, and must be integers, of seconds: convert them to int64")
+    earlier = np.concatenate([times[:1] if before is None else [before], times[:-1]])
+    back = times < earlier
+    if back.any():
+        row = int(back.argmax())
+        raise CtrError(
+            f"time {times[row]} at row {first_row + row:,} comes after {earlier[row]}: sort the log by time, so that "
+            "no split looks ahead"
+        )
+
+
 def _wrong_of(wrong: np.ndarray) -> str:
     count = int(np.count_nonzero(wrong))
     return f"{count:,} of {wrong.size:,} values are wrong" if count > 1 else "no other is"

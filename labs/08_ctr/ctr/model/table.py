@@ -11,6 +11,7 @@ import math
 import torch
 from torch import Tensor, nn
 
+from ..errors import CtrError
 from ..schema import UNKNOWN, Schema
 
 LENGTH = 0.1  # of an embedding before training: small beside standardised numbers
@@ -30,7 +31,7 @@ class Table(nn.Module):
         super().__init__()
         self.dim = dim
         self.sparse = sparse
-        self.weight = nn.Parameter(torch.empty(schema.rows, dim))
+        self.weight = nn.Parameter(_room(schema.rows, dim))
         # Not saved: the schema, which every file of ours keeps, says it.
         self.register_buffer("offsets", torch.from_numpy(schema.offsets), persistent=False)
         self.reset()
@@ -46,6 +47,17 @@ class Table(nn.Module):
         """
         rows = ids + self.offsets
         return nn.functional.embedding(rows, self.weight, sparse=self.sparse).flatten(1)
+
+
+def _room(rows: int, dim: int) -> Tensor:
+    """Raises CtrError where there is not so much memory."""
+    try:
+        return torch.empty(rows, dim)
+    except RuntimeError as error:
+        raise CtrError(
+            f"a table of {rows:,} rows of {dim:,} numbers needs {4 * rows * dim / 1e9:,.0f} GB, and there is not so "
+            "much memory: hash the fields to fewer rows (`gpukit ctr read --most-rows`), or take a smaller --dim"
+        ) from error
 
 
 def with_unknown(ids: Tensor, draws: Tensor, share: float) -> Tensor:

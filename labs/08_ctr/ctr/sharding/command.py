@@ -17,6 +17,7 @@ from ..metrics import auc, logloss
 from ..storage.log import open_log
 from ..training.loop import probabilities
 from ..training.settings import Settings
+from ..training.survey import survey
 from . import measure as measuring
 from . import running
 from .processes import TIMEOUT_S, joined, run_and_leave
@@ -58,11 +59,12 @@ def train(
     """Train on a click log."""
     settings = Settings(device=device, **given)
     opened = open_log(log)
+    test = opened.split("test")
+    survey(test)
     with joined(device, timeout) as processes:
         result, step = running.train(
             opened, settings, out, processes, exchange=exchange, replicate=replicate, resume=resume
         )
-        test = opened.split("test")
         with torch.no_grad():
             p = probabilities(step, test, settings.batch)
         if processes.rank == 0:

@@ -29,7 +29,7 @@ import numpy as np
 from gpukit import files
 
 from ..errors import CtrError
-from ..guards import as_numbers, check_dense, check_ids, check_labels
+from ..guards import as_numbers, check_dense, check_ids, check_labels, check_times
 from ..schema import Schema
 
 FORMAT = 1
@@ -307,21 +307,7 @@ def _check(
     check_ids(ids, schema, first_row)
     check_dense(dense, schema.dense, first_row)
     check_labels(labels, first_row)
-    _check_times(times, first_row, before)
-
-
-def _check_times(times: np.ndarray, first_row: int, before: int | None) -> None:
-    """(rows,) integers, none less than the one before it; `before` is the last time before these."""
-    if times.dtype.kind not in "iu":
-        raise CtrError(f"times are {times.dtype}, and must be integers, of seconds: convert them to int64")
-    earlier = np.concatenate([times[:1] if before is None else [before], times[:-1]])
-    back = times < earlier
-    if back.any():
-        row = int(back.argmax())
-        raise CtrError(
-            f"time {times[row]} at row {first_row + row:,} comes after {earlier[row]}: sort the log by time, so that "
-            "no split looks ahead"
-        )
+    check_times(times, first_row, before)
 
 
 def _columns(schema: Schema) -> tuple[tuple[str, np.dtype, int | None], ...]:

@@ -47,7 +47,9 @@ class Batches:
         if self.size < 1:
             raise CtrError(f"a batch of {self.size} rows is none: give 1 or more")
         if self.part.rows < self.size:
-            raise CtrError(f"a batch of {self.size:,} rows cannot be made of {self.part.rows:,}: take a smaller batch")
+            raise CtrError(
+                f"a batch of {self.size:,} rows cannot be made of {self.part.rows:,}: take a smaller one (--batch)"
+            )
         if self.size % self.world:
             raise CtrError(f"a batch of {self.size:,} rows cannot be shared by {self.world} processes: give a multiple")
 

@@ -10,6 +10,8 @@ import hashlib
 import io
 import json
 import pickle
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import torch
 
 from gpukit import files
 
-from ..errors import CtrError
+from ..errors import CtrError, in_short
 from ..schema import Schema, difference
 from ..storage.log import ClickLog
 from .loop import Position
@@ -26,6 +28,7 @@ from .step import Step
 
 FORMAT = 1
 NAME = "checkpoint.pt"
+PARTS = {"settings", "schema", "log", "position", "generators", "model", "optimizers"}
 _DIGEST = hashlib.sha256().digest_size
 
 
@@ -57,7 +60,9 @@ def read(path: Path) -> dict[str, Any]:
     try:
         whole = path.read_bytes()
     except OSError as error:
-        raise CtrError(f"{path} cannot be read ({error.strerror}): there is no run to go on with") from error
+        raise CtrError(
+            f"{path} cannot be read ({error.strerror}): there is no run to go on with, `gpukit ctr train` begins one"
+        ) from error
     content, digest = whole[:-_DIGEST], whole[-_DIGEST:]
     if hashlib.sha256(content).digest() != digest:
         raise CtrError(
@@ -66,8 +71,12 @@ def read(path: Path) -> dict[str, Any]:
         )
     try:
         read = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        if not isinstance(read, dict):
+            raise TypeError
         if read["format"] != FORMAT:
             raise CtrError(f"{path} is of format {read['format']}, and this reads {FORMAT}: start a new run")
+        if lacking := PARTS - read.keys():
+            raise KeyError(min(lacking))
         return read
     except (RuntimeError, KeyError, TypeError, EOFError, pickle.UnpicklingError) as error:
         raise CtrError(
@@ -91,13 +100,29 @@ def refuse_changes(path: Path, read: dict[str, Any], settings: Settings, log: Cl
             raise CtrError(f"{path} was trained with {name} = {before.get(name)}, and not {now.get(name)}: {rest}")
 
 
-def restore(read: dict[str, Any], step: Step) -> Position:
-    """Weights, optimizers and generators as they were; the position in the data."""
-    step.load_state({"model": read["model"], "optimizers": read["optimizers"]})
-    torch.set_rng_state(read["generators"]["cpu"])
-    if step.device.type == "cuda" and read["generators"]["cuda"]:
-        torch.cuda.set_rng_state_all(read["generators"]["cuda"])
-    return Position(**read["position"])
+def restore(path: Path, read: dict[str, Any], step: Step) -> Position:
+    """Weights, optimizers and generators as they were; the position in the data. Raises CtrError where they do not fit
+    the network of the settings."""
+    with of_its_settings(path):
+        if read["position"]["weights"] is not None:
+            step.set_weights(read["position"]["weights"])  # wanted later, and said now if they do not fit
+        step.load_state({"model": read["model"], "optimizers": read["optimizers"]})
+        torch.set_rng_state(read["generators"]["cpu"])
+        if step.device.type == "cuda" and read["generators"]["cuda"]:
+            torch.cuda.set_rng_state_all(read["generators"]["cuda"])
+        return Position(**read["position"])
+
+
+@contextmanager
+def of_its_settings(path: Path) -> Iterator[None]:
+    """Raises CtrError in place of what PyTorch says of weights and states that belong to another network."""
+    try:
+        yield
+    except (RuntimeError, LookupError, TypeError, ValueError, AttributeError) as error:
+        raise CtrError(
+            f"{path} holds another network than its settings and schema say ({in_short(error)}): copy it again, or "
+            "start a new run in another folder"
+        ) from error
 
 
 def _generators() -> dict[str, Any]:

@@ -18,6 +18,7 @@ from ..schema import Schema
 from ..storage.log import ClickLog
 from . import checkpoint
 from .batches import Batches
+from .claim import claimed
 from .logs import Logs
 from .loop import Look, Position, Say, fit
 from .settings import Settings
@@ -64,15 +65,11 @@ def train(
     found = survey(part)
     survey(later)
     validation = unseen_to_unknown(part, later)
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise CtrError(f"{folder} cannot be made ({error.strerror}): give another folder with --out") from error
     with determinism(settings.deterministic):
         network = new_network(log, settings, found)
         step = step_of(network, settings, device)
-        position = Position() if before is None else checkpoint.restore(before, step)
-        with Logs(folder, position.steps) as logs:
+        position = Position() if before is None else checkpoint.restore(path, before, step)
+        with claimed(folder), Logs(folder, position.steps) as logs:
             fit(
                 step,
                 batches,
@@ -115,8 +112,9 @@ def best_network(path: Path) -> tuple[Network, Settings]:
     if weights is None:
         raise CtrError(f"{path} has not been judged on validation yet: go on with --resume")
     network = Network(Schema.from_dict(read["schema"]), settings.dim, settings.hidden, settings.dropout)
-    network.load_state_dict(weights)
-    replace_noise(network.table.weight, read["optimizers"]["table"]["state"][0]["sum"], network.table.offsets)
+    with checkpoint.of_its_settings(path):
+        network.load_state_dict(weights)
+        replace_noise(network.table.weight, read["optimizers"]["table"]["state"][0]["sum"], network.table.offsets)
     return network.eval(), settings
 
 
