@@ -184,6 +184,18 @@ def clicks_as_labels():
 
 
 # check: the guard that is asked. say: words of its sentence; none where it must say nothing.
+# --- a log that is not in the order of time --------------------------------------------------------------------------
+
+
+def days_one_after_the_other_as_files_are_named():
+    """Day 10 comes before day 2 by name, and the split looks ahead."""
+    return {"times": np.array([1, 10, 2]) * 86_400}
+
+
+def days_in_order():
+    return {"times": np.array([1, 2, 2, 10]) * 86_400}
+
+
 CASES = {
     "unseen ids": {
         "give": ids_of_both_in_a_table_of_one,
@@ -249,4 +261,10 @@ CASES = {
     "-1 for no click": {"give": minus_one_for_no_click, "check": "check_labels", "say": ["label at row 1 is -1"]},
     "missing labels": {"give": missing_labels, "check": "check_labels", "say": ["label at row 2 is nan"]},
     "labels, cured": {"give": clicks_as_labels, "check": "check_labels", "say": []},
+    "days by their names": {
+        "give": days_one_after_the_other_as_files_are_named,
+        "check": "check_times",
+        "say": ["time 172800 at row 2 comes after 864000", "sort the log by time"],
+    },
+    "days in order": {"give": days_in_order, "check": "check_times", "say": []},
 }
