@@ -431,6 +431,14 @@ def test_a_table_of_what_is_there_so_far():
     assert "DataLoader" in text and "Quality" not in text and "Where a step" not in text
 
 
+def test_a_figure_that_cannot_be_written_is_told_and_the_others_are_drawn(tmp_path):
+    (tmp_path / "ctr_ladder.png").mkdir()
+    said = []
+    made = figures.draw(ctr_fake.result(), tmp_path, said.append)
+    assert [path.name for path in made] == ["ctr_profile.png"]
+    assert len(said) == 1 and said[0].startswith("no ctr_ladder: cannot write")
+
+
 def test_figures_of_a_gpu(tmp_path):
     made = figures.draw(ctr_fake.result(), tmp_path, lambda text: pytest.fail(text))
     assert [path.name for path in made] == ["ctr_ladder.png", "ctr_profile.png"]

@@ -7,7 +7,7 @@ shapes or positions say. Every figure has a canvas of its own: nothing here touc
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any
 
@@ -225,3 +225,22 @@ def save(sheet: Figure, path: str | Path) -> None:
         write(sheet, path, suffix.removeprefix("."))
     except OSError as error:
         raise GpukitError(f"cannot write {path}: {error.strerror or error}; choose another file") from None
+
+
+def save_all(
+    figures: Mapping[str, Callable[[], Figure | None]], folder: Path, say: Callable[[str], None]
+) -> list[Path]:
+    """Draw figures by name, and write each as folder/name.png; the paths written. None is a figure of nothing.
+
+    `say` is told of those that cannot be drawn or written, and why.
+    """
+    made = []
+    for name, draw in figures.items():
+        try:
+            sheet = draw()
+            if sheet is not None:
+                save(sheet, path := folder / f"{name}.png")
+                made.append(path)
+        except GpukitError as error:
+            say(f"no {name}: {error}")
+    return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from gpukit.errors import GpukitError
 from gpukit.plots import style
 from gpukit.registry import NUMBA
 
@@ -30,16 +30,8 @@ def draw(result: Result, folder: Path, say: Callable[[str], None]) -> list[Path]
     spmv_matrices.png (a GPU): chosen kernel, CuPy and the best of cuSPARSE. spmv_kernels.png: every kernel on every
     matrix, as a part of the copy's bandwidth, or on the CPU machine by the sectors it loads.
     """
-    made = []
-    for name, figure in (("spmv_matrices", contenders), ("spmv_kernels", kernels)):
-        try:
-            sheet = figure(result)
-            if sheet is not None:
-                style.save(sheet, path := folder / f"{name}.png")
-                made.append(path)
-        except GpukitError as error:
-            say(f"no {name}: {error}")
-    return made
+    figures = {"spmv_matrices": contenders, "spmv_kernels": kernels}
+    return style.save_all({name: partial(figure, result) for name, figure in figures.items()}, folder, say)
 
 
 def _caption(result: Result) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from gpukit.errors import GpukitError
 from gpukit.plots import style
 
 from . import summary
@@ -38,16 +38,8 @@ def draw(result: Result, folder: Path, say: Callable[[str], None]) -> list[Path]
     ctr_ladder.png and ctr_profile.png (a GPU): samples a second rung by rung, and what the time of a step is made of.
     ctr_sectors.png (the CPU machine): sectors that the gathers load, by the width of a row.
     """
-    made = []
-    for name, figure in (("ctr_ladder", rungs), ("ctr_profile", profiles), ("ctr_sectors", sectors)):
-        try:
-            sheet = figure(result)
-            if sheet is not None:
-                style.save(sheet, path := folder / f"{name}.png")
-                made.append(path)
-        except GpukitError as error:
-            say(f"no {name}: {error}")
-    return made
+    figures = {"ctr_ladder": rungs, "ctr_profile": profiles, "ctr_sectors": sectors}
+    return style.save_all({name: partial(figure, result) for name, figure in figures.items()}, folder, say)
 
 
 def _caption(result: Result) -> str:
