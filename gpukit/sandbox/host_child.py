@@ -132,12 +132,13 @@ class _Nowhere:
         pass
 
 
-# Events that Python raises for what host code does anyway, or what it calls: PyTorch 2.11 for CUDA looks at frames in
-# torch.autograd.grad. Host code has no name for a frame, nor for `sys`.
-_HARMLESS = ("object.__getattr__", "builtins.id", "sys._getframe")
+# Events that Python raises for what host code does anyway.
+_HARMLESS = ("object.__getattr__", "builtins.id")
+# And for what PyTorch does: 2.11 for CUDA looks at frames in torch.autograd.grad. Host code has no name for a frame.
+_HARMLESS_OF_TORCH = ("sys._getframe",)
 
 
 def _refuse(event: str, details: tuple[object, ...]) -> None:
     """One more filter, for systems with few walls: no event that Python can be asked about. It is no wall itself."""
-    if event not in _HARMLESS:
+    if event not in _HARMLESS and not ("torch" in sys.modules and event in _HARMLESS_OF_TORCH):
         raise PermissionError(f"host code may not do this ({event})")
