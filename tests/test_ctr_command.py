@@ -310,6 +310,16 @@ def test_a_file_of_ones_own_is_read_and_trained_on(capfd, here, no_baselines):
     assert "Bayes" not in out, "nobody knows the truth"
 
 
+@pytest.mark.parametrize("kind", ["criteo", "avazu"])
+def test_a_file_that_cannot_be_read_leaves_no_folder(capfd, here, kind):
+    (here / "wrong.txt").write_text("nothing of this kind\n")
+    assert "wrong.txt:1" in refused(capfd, "ctr", "read", kind, "wrong.txt")
+    assert [path.name for path in here.iterdir()] == ["wrong.txt"]
+    (here / "log").mkdir()
+    refused(capfd, "ctr", "read", kind, "wrong.txt", "--out", "log")
+    assert (here / "log").exists(), "it was there before"
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [

@@ -181,7 +181,7 @@ def test_a_line_of_criteo_that_is_wrong_is_named(tmp_path, monkeypatch, change, 
         path.write_bytes(gzip.compress(path.read_bytes()))
     with says(f"{path}:25: {words}"):
         readers.read_criteo(path, tmp_path / "log")
-    assert [entry.name for entry in (tmp_path / "log").iterdir()] == []
+    assert not (tmp_path / "log").exists()
 
 
 def test_files_that_are_none(tmp_path):

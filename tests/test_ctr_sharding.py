@@ -351,6 +351,13 @@ def test_commands_say_what_is_wrong(monkeypatch, capsys, arguments, status, says
     assert says in said and "Traceback" not in said
 
 
+def test_without_pytorch_a_sentence_says_how_to_install_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(SystemExit) as left:
+        runpy.run_path(str(ROOT / "labs/08_ctr/ctr/sharding/__main__.py"), run_name="__main__")
+    assert left.value.code == 'gpukit: training needs PyTorch (torch is missing): python -m pip install -e ".[ctr]"'
+
+
 def test_other_exceptions_keep_their_traceback(monkeypatch, capsys):
     monkeypatch.setattr(os, "_exit", leave)
     with pytest.raises(KeyboardInterrupt):

@@ -347,6 +347,15 @@ def test_any_log_goes_through_parquet_unchanged(tmp_path_factory, rows, per_file
     assert same(again.all, log.all) and again.splits == log.splits and again.about == log.about
 
 
+def test_the_truth_stays_behind_and_is_not_spoken_of(tmp_path):
+    """Else what was read back would be a log whose truth is missing."""
+    with logs.LogWriter(tmp_path / "log", SCHEMA) as writer:
+        writer.append(*columns(20))
+        log = writer.finish({"source": "a world", "truth": {"rows": 20}})
+    parquet.write_parquet(log, tmp_path / "parquet")
+    assert parquet.read_parquet(tmp_path / "parquet", tmp_path / "again").about == {"source": "a world"}
+
+
 def test_other_programs_read_the_columns(written):
     log, paths = written
     table = pq.read_table(paths[0].parent)

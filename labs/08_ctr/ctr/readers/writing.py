@@ -103,9 +103,11 @@ class _Waiting:
         )
         self._stack = contextlib.ExitStack()
         self._files: list[BinaryIO] = []
+        self._new = False
 
     def __enter__(self) -> _Waiting:
         try:
+            self._new = not self.folder.exists()
             self.folder.mkdir(parents=True, exist_ok=True)
             for _ in self._shapes:
                 self._files.append(self._stack.enter_context(tempfile.TemporaryFile(dir=self.folder, buffering=0)))
@@ -116,6 +118,9 @@ class _Waiting:
 
     def __exit__(self, *_: object) -> None:
         self._stack.close()
+        if self._new:
+            with contextlib.suppress(OSError):  # it holds a log now, as a rule
+                self.folder.rmdir()
 
     def append(self, rows: Rows) -> None:
         try:

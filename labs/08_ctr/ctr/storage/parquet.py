@@ -63,7 +63,7 @@ def write_parquet(log: ClickLog, folder: Path | str, rows_per_file: int = ROWS_P
                 "file": number,
                 "files": len(firsts),
                 "first": first,
-                "about": log.about,
+                "about": {name: said for name, said in log.about.items() if name != "truth"},  # which stays behind
             }
             schema = pa.schema([(name, pa.type_for_alias(kind)) for name, kind in columns.items()])
             schema = schema.with_metadata({KEY: json.dumps(about).encode()})

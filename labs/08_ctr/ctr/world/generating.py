@@ -101,6 +101,6 @@ def _check_room(folder: Path, needed: int) -> None:
     free = shutil.disk_usage(folder).free
     if needed > free:
         raise CtrError(
-            f"{folder} has {free / 1e9:,.1f} GB free, and the log needs {needed / 1e9:,.1f} GB: make room, or give "
+            f"{folder} has {free / 1e6:,.0f} MB free, and the log needs {needed / 1e6:,.0f} MB: make room, or give "
             "another folder"
         )
