@@ -3,11 +3,13 @@
 import importlib
 import json
 import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gpukit import plugins
+from gpukit.errors import GpukitError
 
 torch = pytest.importorskip("torch")
 torch.set_num_threads(1)
@@ -99,10 +101,25 @@ def test_parity_sees_nan_and_another_schema(made):
         exporting.check_parity(networks.Network(schema, 4, (8,)), made[1])
 
 
+def test_a_file_without_room_leaves_what_was_there(made, tmp_path, monkeypatch):
+    """PyTorch's own writer of files would end the process."""
+    path = tmp_path / "model.pt2"
+    path.write_bytes(b"what was there")
+
+    def full(self, content):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(GpukitError, match=r"cannot write .*model.pt2: No space left"):
+        exporting.export(made[0], path)
+    assert path.read_bytes() == b"what was there"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_program_that_differs_is_not_written(made, tmp_path, monkeypatch):
     path = tmp_path / "model.pt2"
     path.write_bytes(b"what was there")
-    monkeypatch.setattr(exporting, "load_exported", lambda file: made[1])
+    monkeypatch.setattr(exporting, "_loaded", lambda source, path: made[1])
     with pytest.raises(CtrError, match="differs"):
         exporting.export(new_network(seed=1), path)
     assert path.read_bytes() == b"what was there"

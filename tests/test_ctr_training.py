@@ -6,6 +6,7 @@ import importlib
 import io
 import itertools
 import pickle
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -564,6 +565,26 @@ def test_times_that_go_back_are_found_across_blocks(monkeypatch):
 def test_a_missing_checkpoint_says_so(log, tmp_path):
     with pytest.raises(CtrError, match="there is no run to go on with"):
         running.train(log, TINY, tmp_path, resume=True)
+
+
+@pytest.mark.parametrize("when", [1, 2, 5])  # the file's own first event, and later ones
+def test_tensorboard_without_room_is_a_sentence(log, tmp_path, monkeypatch, capfd, when):
+    from tensorboard.summary.writer import record_writer
+
+    write, written = record_writer.RecordWriter.write, []
+
+    def full(self, record):
+        written.append(record)
+        if len(written) >= when:
+            raise OSError(28, "No space left on device")
+        write(self, record)
+
+    monkeypatch.setattr(record_writer.RecordWriter, "write", full)
+    hook = threading.excepthook
+    with pytest.raises(GpukitError, match=r"cannot write .*tensorboard: No space left"):
+        running.train(log, TINY, tmp_path)
+    assert threading.excepthook is hook
+    assert "Traceback" not in capfd.readouterr().err
 
 
 def test_a_checkpoint_that_cannot_be_written_leaves_the_one_before(log, straight, tmp_path, monkeypatch):

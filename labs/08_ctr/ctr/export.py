@@ -9,6 +9,7 @@ The program is what torch.export makes of the network and the sigmoid after it. 
 from __future__ import annotations
 
 import copy
+import io
 import json
 import zipfile
 from dataclasses import dataclass
@@ -67,30 +68,32 @@ def export(network: Network, path: Path) -> Exported:
     example = torch.zeros(2, len(schema.fields), dtype=torch.int32), torch.zeros(2, len(schema.dense))
     rows = torch.export.Dim("rows", min=1)
     program = torch.export.export(_Probability(network), example, dynamic_shapes=({0: rows}, {0: rows}))
-    part = files.unfinished(path).with_suffix(path.suffix)
-    try:
-        torch.export.save(program, part, extra_files={SCHEMA: json.dumps(schema.to_dict())})
-        exported = load_exported(part)
-        check_parity(network, exported)
-        part.replace(path)
-    except OSError as error:
-        raise files.unwritable(path, error) from error
-    finally:
-        part.unlink(missing_ok=True)
+    held = io.BytesIO()  # on a full disk PyTorch's own writer of files ends the process
+    torch.export.save(program, held, extra_files={SCHEMA: json.dumps(schema.to_dict())})
+    exported = _loaded(held, path)
+    check_parity(network, exported)
+    files.write_whole(path, held.getvalue())
     return exported
 
 
 def load_exported(path: Path) -> Exported:
     """What `export` wrote. Raises CtrError for a file that is missing, cut short, or of another kind."""
-    extra = {SCHEMA: ""}
     if not path.is_file():
         raise CtrError(f"there is no file {path}: `gpukit ctr export` writes one")
+    return _loaded(path, path)
+
+
+def _loaded(source: Path | io.BytesIO, path: Path) -> Exported:
+    """`path`: what errors call it."""
+    extra = {SCHEMA: ""}
     try:
-        with zipfile.ZipFile(path) as archive:  # PyTorch would log a traceback before it raises
+        with zipfile.ZipFile(source) as archive:  # PyTorch would log a traceback before it raises
             broken = archive.testzip()
         if broken is not None:
             raise CtrError(f"{path} was changed at its part {broken}: export the checkpoint again")
-        program = torch.export.load(path, extra_files=extra).module()
+        if isinstance(source, io.BytesIO):
+            source.seek(0)
+        program = torch.export.load(source, extra_files=extra).module()
         return Exported(Schema.from_dict(json.loads(extra[SCHEMA])), program)
     except CtrError:
         raise

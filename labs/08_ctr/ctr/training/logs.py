@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -29,13 +30,33 @@ class Logs:
         except ImportError as error:
             raise CtrError(f"logs need {error.name}: {INSTALL}") from error
         self._folder = folder
-        self._writer: Any = SummaryWriter(str(folder / EVENTS), purge_step=after + 1 if after else None)
+        self._purge = after + 1 if after else None
+        self._make = SummaryWriter
+        self._hook = threading.excepthook
 
     def __enter__(self) -> Logs:
+        """Raises GpukitError where there is no room, as `write` does."""
+        self._hook, threading.excepthook = threading.excepthook, self._thread_failed
+        try:
+            self._writer: Any = self._make(str(self._folder / EVENTS), purge_step=self._purge)
+        except OSError as error:
+            threading.excepthook = self._hook
+            raise files.unwritable(self._folder / EVENTS, error) from error
         return self
 
-    def __exit__(self, *error: object) -> None:
-        self._writer.close()
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
+        try:
+            self._writer.close()
+        except OSError as error:
+            if kind is None:
+                raise files.unwritable(self._folder / EVENTS, error) from error
+        finally:
+            threading.excepthook = self._hook
+
+    def _thread_failed(self, about: Any) -> None:
+        """TensorBoard's thread hands what fails on to the next that writes, and would print a traceback, too."""
+        if not isinstance(about.exc_value, OSError):
+            self._hook(about)
 
     def write(self, position: Position) -> None:
         looks = position.looks
@@ -45,7 +66,10 @@ class Logs:
         table.writerows(looks)
         files.write_whole(self._folder / CSV, held.getvalue())
         newest = looks[-1]
-        for name, value in newest.items():
-            if name != "step":
-                self._writer.add_scalar(name, value, int(newest["step"]))
-        self._writer.flush()
+        try:
+            for name, value in newest.items():
+                if name != "step":
+                    self._writer.add_scalar(name, value, int(newest["step"]))
+            self._writer.flush()
+        except OSError as error:
+            raise files.unwritable(self._folder / EVENTS, error) from error
