@@ -178,6 +178,16 @@ def test_a_second_interrupt_ends_the_run_at_once(log, capfd, monkeypatch):
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
+def test_an_interrupt_after_training_says_that_the_model_is_saved(log, capfd, here, monkeypatch):
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiment, "BASELINES", {"constant": interrupted})
+    code, _, err = gpukit(capfd, "ctr", "train", log, "--out", "run", *QUICK)
+    assert code == 130
+    assert f"what was trained is saved, and goes on: gpukit ctr train {log} --resume --out run\n" in err
+
+
 def test_resume_keeps_the_settings_of_the_run_and_refuses_others(log, run, capfd):
     said = refused(capfd, "ctr", "train", log, "--resume", "--out", run[0], "--batch", "512")
     assert "was trained with batch = 256, and not 512" in said

@@ -55,6 +55,7 @@ def train(log_folder: Path | None, out: Path | None, resume: bool, baselines: bo
     from gpukit.progress import step_progress
 
     from . import experiment, showing
+    from .training import checkpoint
     from .training.loop import Stopped
 
     if sharded:
@@ -68,9 +69,12 @@ def train(log_folder: Path | None, out: Path | None, resume: bool, baselines: bo
                 log, settings, folder, resume=resume, baselines=baselines, command=output.typed(), say=say
             )
     except Stopped as stopped:
-        named = "" if log_folder is None else f"{log_folder} "
-        click.echo(f"gpukit: {stopped}: gpukit ctr train {named}--resume --out {folder}", err=True)
+        click.echo(f"gpukit: {stopped}: {_going_on(log_folder, folder)}", err=True)
         return INTERRUPTED
+    except KeyboardInterrupt:  # in what comes after training, or a second one
+        if (folder / checkpoint.NAME).exists():
+            click.echo(f"gpukit: what was trained is saved, and goes on: {_going_on(log_folder, folder)}", err=True)
+        raise
     output.console().print(showing.outcome(outcome))
     for path in outcome.files:
         click.echo(f"wrote {path}")
@@ -172,6 +176,11 @@ def _settings(given: dict[str, Any], resumed: Path | None) -> Any:
     before = None if resumed is None else checkpoint.read(resumed / checkpoint.NAME)
     settings = Settings() if before is None else Settings.from_dict(before["settings"])
     return replace(settings, **{name: value for name, value in given.items() if value is not None})
+
+
+def _going_on(log_folder: Path | None, folder: Path) -> str:
+    """The command that goes on with a run."""
+    return f"gpukit ctr train {'' if log_folder is None else f'{log_folder} '}--resume --out {folder}"
 
 
 def _train_sharded(log_folder: Path, out: Path, resume: bool, given: dict[str, Any]) -> NoReturn:
