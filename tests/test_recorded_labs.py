@@ -29,8 +29,8 @@ def apart(found):
 
 @pytest.mark.parametrize("found", RECORD["times"], ids=lambda found: f"{found['language']}-{found['time']}")
 def test_an_answer_that_is_the_reference_takes_as_long(found):
-    """The two times are those of one kernel, in turns: what lies between them is what such times cannot tell. It is 3 %,
-    or the width of the quartiles where something else disturbed the GPU."""
+    """The two times are those of one kernel, in turns: what lies between them is what such times cannot tell. It is
+    3 %, or the width of the quartiles where something else disturbed the GPU."""
     low, high = found["reference"]["quartiles_s"]
     assert found["said"].endswith("no difference")
     assert apart(found) <= max(0.03, (high - low) / found["reference"]["median_s"])
