@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-
-from tests.numba_suite import runner
+from numba_suite import runner
 
 pytestmark = pytest.mark.skipif(not runner.available(), reason="needs numba-cuda for its tests: pip install numba-cuda")
 

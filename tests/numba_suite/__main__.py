@@ -1,4 +1,4 @@
-"""`python -m tests.numba_suite [MODULE...]`: run the suite and print what passed and what did not."""
+"""`PYTHONPATH=tests python -m numba_suite [MODULE...]`: run the suite and print what passed and what did not."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import argparse
 import json
 from collections import Counter
 
-from tests.numba_suite import runner
+from numba_suite import runner
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.numba_suite", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m numba_suite", description=__doc__)
     parser.add_argument("modules", nargs="*", help="such as test_atomics; all by default")
     parser.add_argument("--json", help="write every outcome to this file")
     parser.add_argument("--processes", type=int, default=2)

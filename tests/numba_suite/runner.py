@@ -98,12 +98,13 @@ class _Worker:
     def _start(self) -> subprocess.Popen:
         environment = {
             **os.environ,
-            "PYTHONPATH": os.pathsep.join((str(HERE / "site"), str(REPOSITORY))),
+            # `tests` itself is no name to import from: packages that are installed bring one, too.
+            "PYTHONPATH": os.pathsep.join((str(HERE / "site"), str(REPOSITORY), str(REPOSITORY / "tests"))),
             "GPUKIT_NUMBA_SUITE": "1",
         }
         environment.pop("NUMBA_ENABLE_CUDASIM", None)
         return subprocess.Popen(
-            [sys.executable, "-m", "tests.numba_suite.worker", str(self._file), *self._queue],
+            [sys.executable, "-m", "numba_suite.worker", str(self._file), *self._queue],
             cwd=REPOSITORY,
             env=environment,
             stdout=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
 """One process of the suite: puts the facade in numba.cuda's place and runs test modules.
 
-Usage: python -m tests.numba_suite.worker OUTCOMES.jsonl MODULE...
+Usage: python -m numba_suite.worker OUTCOMES.jsonl MODULE...
 Two lines per test are appended to the file, at its start and at its end, so that nothing is lost if the process dies.
 """
 
@@ -20,8 +20,8 @@ from collections.abc import Callable, Iterator
 from typing import TextIO
 
 from gpukit.standin import stand_in
-from tests.numba_suite import shims
-from tests.numba_suite.runner import FAIL, PASS, SECONDS_PER_TEST, SKIP, expected_failures
+from numba_suite import shims
+from numba_suite.runner import FAIL, PASS, SECONDS_PER_TEST, SKIP, expected_failures
 
 PACKAGE = f"{shims.TESTS}.cudapy"
 

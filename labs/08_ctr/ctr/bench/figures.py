@@ -174,7 +174,7 @@ def _profile_title(by_batch: dict[int, list[Entry]]) -> str:
         us = sum(last["groups"].get(name, {"us": 0.0})["us"] for name in COUNTED)
         parts.append(f"{100 * us / last['us_of_step']:.0f} % at batch {batch:,}")
     rung = next(iter(by_batch.values()))[-1]["rung"]
-    return f"{', '.join(COUNTED).capitalize()} are {', '.join(parts)} of a step of the rung {rung}"
+    return f"Matrix products, gather and update are {' and '.join(parts)} of a step of the rung {rung}"
 
 
 # --- sectors on the CPU machine --------------------------------------------------------------------------------------
