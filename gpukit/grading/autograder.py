@@ -28,10 +28,8 @@ for python in python3.13 python3.12 python3.11; do
     if apt-get install -y "$python" "$python-venv"; then break; fi
 done
 "$python" -m venv /autograder/venv
-/autograder/venv/bin/python -m pip install --no-cache-dir {index}"/autograder/source{extras}"
+/autograder/venv/bin/python -m pip install --no-cache-dir "/autograder/source{extras}"
 """
-# There is no GPU in the container, and PyTorch for one is five gigabytes.
-_TORCH_FOR_CPUS = "--extra-index-url https://download.pytorch.org/whl/cpu "
 
 _RUN = """\
 #!/usr/bin/env bash
@@ -73,10 +71,10 @@ def autograder(lab: Path) -> bytes:
         raise GpukitError(f"{lab} is no lab: it has no test_lab.py")
     called = lab.resolve().name
     needed = Lab(lab).extras
-    extras, index = f"[{','.join(needed)}]" if needed else "", _TORCH_FOR_CPUS if "ctr" in needed else ""
+    extras = f"[{','.join(needed)}]" if needed else ""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        packing.add(archive, "setup.sh", _SETUP.format(extras=extras, index=index).encode(), executable=True)
+        packing.add(archive, "setup.sh", _SETUP.format(extras=extras).encode(), executable=True)
         run = _RUN.format(before=json.dumps(_BEFORE, indent=1), lab=shlex.quote(called))
         packing.add(archive, "run_autograder", run.encode(), executable=True)
         for name, content in packing.checkout_files():
