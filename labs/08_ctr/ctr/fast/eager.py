@@ -73,7 +73,7 @@ class EagerStep:
     ):
         start = copy.deepcopy(network).to(device)
         sparse = optimizer == "rowwise"
-        self.schema, self.batches, self.read_loss = network.schema, batches, read_loss
+        self.batches, self.read_loss = batches, read_loss
         self.table = FieldTables(start) if table == "fields" else OneTable(start, sparse)
         self.mlp = start.mlp
         self.start = start
