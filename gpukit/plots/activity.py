@@ -16,17 +16,17 @@ from matplotlib.ticker import MaxNLocator
 
 from gpukit.errors import GpukitError
 from gpukit.plots import style
-from gpukit.plots.style import AMBER, BLUE, INK, PALE, TEXT
+from gpukit.plots.style import AMBER, BLUE, INK, PALE, PAPER
 
 Trace = Mapping[str, Any]
 DONE, WAITING, IDLE, ACTIVE = range(4)
 # Told apart by how dark they are, too.
-COLOURS = ("#FFFFFF", PALE, AMBER, BLUE)
+COLOURS = (PAPER, PALE, AMBER, BLUE)
 MAX_LINES = 14
 MAX_STEPS = 400  # more could not be told apart
 MANY_STEPS, MANY_WARPS = 40, 8  # from there on lines between them would cover what they separate
 TEXT_COLUMNS = 36  # characters of a source line
-LETTER_INCHES = 0.602 * TEXT / 72  # of the monospaced font
+LETTER_POINTS = 0.602  # width of the monospaced font's letters, for each of its points
 
 
 @dataclass(frozen=True)
@@ -139,24 +139,24 @@ def _existing(trace: Trace, warp: int) -> np.ndarray:
 def _side_by_side(panels: Sequence[_Panel], title: str) -> Figure:
     """The turns of one line, a column for each trace."""
     sheet, axes = style.figure(title, len(panels), height=5.06)
-    inches = style.WIDTH / len(panels) - 0.6
+    inches = style.width() / len(panels) - 0.6
     headings = [_heading(panel, inches) for panel in panels]
     lines = max(map(len, headings))
     for axis, panel, heading in zip(axes, panels, headings, strict=True):
         _lanes(axis, panel, panel.states.shape[1], first=axis is axes[0])
         heading += [" "] * (lines - len(heading))  # so that all begin at one height
-        axis.set_title("\n".join(heading), loc="left", fontsize=TEXT, color=INK)
+        axis.set_title("\n".join(heading), loc="left", fontsize=style.text_size(), color=INK)
         turns = min(panel.states.shape[1], MAX_STEPS)
-        axis.set_xlabel(f"turn of this line{_left_out(panel)}", fontsize=TEXT, color=INK)
+        axis.set_xlabel(f"turn of this line{_left_out(panel)}", fontsize=style.text_size(), color=INK)
         axis.set_xticks(_some(turns), [str(turn + 1) for turn in _some(turns)])
-    sheet.legend(handles=_handles(panels), loc="outside lower left", ncols=4, frameon=False, fontsize=TEXT)
+    sheet.legend(handles=_handles(panels), loc="outside lower left", ncols=4, frameon=False, fontsize=style.text_size())
     return sheet
 
 
 def _heading(panel: _Panel, inches: float) -> list[str]:
     """The kernel, how much it uses, and its one line, broken to fit."""
     (text,) = panel.texts.values()
-    code = style.wrapped(style.shortened(text.strip(), 100), TEXT, inches=inches).splitlines()
+    code = style.wrapped(style.shortened(text.strip(), 100), style.text_size(), inches=inches).splitlines()
     return [f"{style.plain(panel.name)}: {panel.used:.0%} used", *code[:3]]
 
 
@@ -167,11 +167,11 @@ def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
     for panel in panels:
         heights += [0.21 * min(len(panel.texts), MAX_LINES) + 0.3, lanes_inches]
     columns = max(len(text) for panel in panels for text in _shown(panel).values())
-    text_inches = LETTER_INCHES * (columns + 1)
+    text_inches = LETTER_POINTS * style.text_size() / 72 * (columns + 1)
     sheet, axes = style.figure(
         title,
         columns=2,
-        widths=[text_inches, style.WIDTH - text_inches],
+        widths=[text_inches, style.width() - text_inches],
         rows=2 * len(panels),
         height=1.05 + sum(heights),
         heights=heights,
@@ -183,13 +183,13 @@ def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
         _source(text, source, panel, text_inches)
         if len(panels) > 1:
             heading = f"{style.plain(panel.name)}: {panel.used:.0%} used"
-            source.set_title(heading, loc="left", fontsize=TEXT, fontweight="bold", color=INK)
+            source.set_title(heading, loc="left", fontsize=style.text_size(), fontweight="bold", color=INK)
         _lanes(lanes, panel, steps, first=True)
         for axis in (source, lanes):
             axis.set_xlim(-0.5, steps - 0.5)
         if place == len(panels) - 1:
             left_out = next((text for text in map(_left_out, panels) if text), ", in the order of execution")
-            lanes.set_xlabel(f"step (one source line{left_out})", fontsize=TEXT, color=INK)
+            lanes.set_xlabel(f"step (one source line{left_out})", fontsize=style.text_size(), color=INK)
         else:
             lanes.set_xticks([])
     # The legend has the room to the left of the last panel's lanes.
@@ -217,7 +217,7 @@ def _source(text: Axes, marks: Axes, panel: _Panel, inches: float) -> None:
     text.set_axis_off()
     text.set_xlim(0, inches)
     for line, row in rows.items():
-        look: dict[str, Any] = {"family": "monospace", "fontsize": TEXT, "color": INK, "va": "center"}
+        look: dict[str, Any] = {"family": "monospace", "fontsize": style.text_size(), "color": INK, "va": "center"}
         text.text(0, row, style.plain(shown[line]), **look)
     marks.set_xticks([])
     marks.set_yticks(range(len(shown)), [""] * len(shown))
@@ -242,10 +242,10 @@ def _lanes(axis: Axes, panel: _Panel, steps: int, first: bool) -> None:
     )
     axis.set_ylim(rows, 0)
     for place in range(1, len(panel.warps)):
-        axis.axhline(32 * place, color="white", linewidth=2 if len(panel.warps) <= MANY_WARPS else 0.5)
+        axis.axhline(32 * place, color=PAPER, linewidth=2 if len(panel.warps) <= MANY_WARPS else 0.5)
     if steps <= MANY_STEPS:
         for column in range(1, columns):
-            axis.axvline(column - 0.5, color="white", linewidth=1)
+            axis.axvline(column - 0.5, color=PAPER, linewidth=1)
     if len(panel.warps) == 1:
         axis.set_yticks([0.5, 15.5, 31.5], ["0", "15", "31"])
         label = f"lane, warp {panel.warps[0]}"
@@ -254,7 +254,7 @@ def _lanes(axis: Axes, panel: _Panel, steps: int, first: bool) -> None:
         axis.set_yticks([32 * place + 16 for place in kept], [str(panel.warps[place]) for place in kept])
         label = "warp"
     if first:
-        axis.set_ylabel(label, fontsize=TEXT, color=INK)
+        axis.set_ylabel(label, fontsize=style.text_size(), color=INK)
     axis.xaxis.set_major_locator(MaxNLocator(10, integer=True))
 
 

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from gpukit.plots import style
 from gpukit.plots.sector_map import requests_of
-from gpukit.plots.style import AMBER, INK, PALE, SKY, TEXT, VERMILION
+from gpukit.plots.style import AMBER, INK, PALE, SKY, VERMILION
 
 Trace = Mapping[str, Any]
 BANKS, WORD = 32, 4
@@ -66,15 +66,23 @@ def figure_of(
         title or _title(data["kernel"], requests, words, worst),
         height=2.6 + 0.26 * len(shown),
         caption=caption,
+        note="The number in a bank: different words that it must give.",
     )
     for place in range(len(shown)):
         for bank, count in enumerate(words[place].tolist()):
             axis.add_patch(Rectangle((bank + 0.04, place - 0.44), 0.92, 0.88, facecolor=_colour(count), linewidth=0))
             if count:
                 weight = "bold" if count > 1 else "normal"
-                ink = "white" if count >= HEAVY else INK
+                ink = style.ink_on(_colour(count))
                 axis.text(
-                    bank + 0.5, place, str(count), ha="center", va="center", fontsize=TEXT, color=ink, fontweight=weight
+                    bank + 0.5,
+                    place,
+                    str(count),
+                    ha="center",
+                    va="center",
+                    fontsize=style.text_size(),
+                    color=ink,
+                    fontweight=weight,
                 )
     axis.set_xlim(0, BANKS)
     axis.set_ylim(len(shown) - 0.4, -0.6)
@@ -83,8 +91,18 @@ def figure_of(
     axis.set_yticks(range(len(shown)), [_row_name(data, request) for request in shown])
     across = axis.get_yaxis_transform()
     for place, request in enumerate(shown):
-        axis.text(1.015, place, str(request["wavefronts"]), transform=across, va="center", fontsize=TEXT, color=INK)
-    axis.text(1.015, 1.01, "wave-\nfronts", transform=axis.transAxes, va="bottom", fontsize=TEXT, color=INK)
+        axis.text(
+            1.015,
+            place,
+            str(request["wavefronts"]),
+            transform=across,
+            va="center",
+            fontsize=style.text_size(),
+            color=INK,
+        )
+    axis.text(
+        1.015, 1.01, "wave-\nfronts", transform=axis.transAxes, va="bottom", fontsize=style.text_size(), color=INK
+    )
     style.label(axis, f"bank ({WORD} bytes wide)")
     counts = np.concatenate(words[: len(shown)])
     kinds_of_banks = (

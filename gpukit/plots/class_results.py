@@ -14,7 +14,7 @@ from matplotlib.patches import Patch
 
 from gpukit.errors import GpukitError
 from gpukit.plots import style
-from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE
+from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE, PAPER
 
 Row = Mapping[str, Any]
 BINS_PER_OCTAVE = 2
@@ -22,8 +22,8 @@ LOW, HIGH = -3, 5  # octaves shown at most: from an eighth of the reference's to
 MAX_COSTS = 8
 NAME_LENGTH = 38
 PARTS: tuple[tuple[str, str, str, str, str], ...] = (
-    ("passed", BLUE, "", "white", "passed"),
-    ("failed", AMBER, "//", INK, "failed"),
+    ("passed", BLUE, "", style.ON_DARK, "passed"),
+    ("failed", AMBER, "//", style.ON_LIGHT, "failed"),
     ("not_started", PALE, "", INK, "not started"),
 )
 
@@ -84,7 +84,7 @@ def _tasks(axis: Axes, rows: Sequence[Row]) -> None:
             part = row[key]
             if not part:
                 continue
-            axis.barh(place, part, left=start, color=colour, hatch=hatch, edgecolor="white", height=0.72, linewidth=0.8)
+            axis.barh(place, part, left=start, color=colour, hatch=hatch, edgecolor=PAPER, height=0.72, linewidth=0.8)
             if part / total >= 0.04:
                 label = axis.text(
                     start + part / 2,
@@ -92,7 +92,7 @@ def _tasks(axis: Axes, rows: Sequence[Row]) -> None:
                     str(part),
                     ha="center",
                     va="center_baseline",
-                    fontsize=style.TEXT,
+                    fontsize=style.text_size(),
                     color=ink,
                 )
                 if hatch:
@@ -105,7 +105,7 @@ def _tasks(axis: Axes, rows: Sequence[Row]) -> None:
     axis.spines["bottom"].set_visible(False)
     style.label(axis, "graded submissions")
     handles = [
-        Patch(facecolor=colour, hatch=hatch, edgecolor="white", label=name)
+        Patch(facecolor=colour, hatch=hatch, edgecolor=PAPER, label=name)
         for key, colour, hatch, _, name in PARTS
         if any(row[key] for row in rows)
     ]
@@ -128,7 +128,13 @@ def _costs(axis: Axes, rows: Sequence[Row]) -> None:
         axis.plot([low - 0.5, high + 0.5], [base, base], color=GREY, linewidth=0.8, zorder=1)
         text = f"{row['kept']} of {len(row['ratios'])}"
         axis.text(
-            1.01, base - 0.05, text, transform=axis.get_yaxis_transform(), va="bottom", fontsize=style.TEXT, color=INK
+            1.01,
+            base - 0.05,
+            text,
+            transform=axis.get_yaxis_transform(),
+            va="bottom",
+            fontsize=style.text_size(),
+            color=INK,
         )
     axis.text(
         1.01,
@@ -136,7 +142,7 @@ def _costs(axis: Axes, rows: Sequence[Row]) -> None:
         "within\nthe limit",
         transform=axis.get_yaxis_transform(),
         va="bottom",
-        fontsize=style.TEXT,
+        fontsize=style.text_size(),
         color=INK,
     )
     axis.axvline(0, color=INK, linewidth=1.5, linestyle="--", zorder=0)

@@ -11,7 +11,7 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from gpukit.errors import GpukitError
 from gpukit.plots import style
-from gpukit.plots.style import GREY, INK, MARKS, SERIES
+from gpukit.plots.style import GREY, INK, MARKS, PAPER, SERIES
 
 Row = Mapping[str, Any]
 WAVES = (1, 2, 4, 8, 16, 32, 64)  # multiples of the multiprocessors that are marked
@@ -54,10 +54,12 @@ def figure_of(
         lines.setdefault(str(row.get("name") or ""), []).append(row)
     parts = [device, f"n = {n:,}" if n is not None else "", date]
     told = ", ".join(part for part in parts if part)
+    dotted = f"Dotted: 1, 2, 4, ... blocks for each of the {sms} multiprocessors."
     sheet, (axis,) = style.figure(
         title or _title(lines),
         height=5.06,
-        caption=f"{told + '. ' if told else ''}Dotted: 1, 2, 4, ... blocks for each of the {sms} multiprocessors.",
+        caption=f"{told + '. ' if told else ''}{dotted}",
+        note=dotted,
     )
     handles = []
     for place, (name, points) in enumerate(lines.items()):
@@ -85,8 +87,8 @@ def figure_of(
         if left < times * sms < right:
             axis.axvline(times * sms, linestyle=":", color=GREY, linewidth=1.2, zorder=0)
             axis.text(
-                times * sms, top * 1.15, f"x {times}", ha="center", va="top", fontsize=style.TEXT, color=INK
-            ).set_bbox({"facecolor": "white", "edgecolor": "none", "pad": 1})
+                times * sms, top * 1.15, f"x {times}", ha="center", va="top", fontsize=style.text_size(), color=INK
+            ).set_bbox({"facecolor": PAPER, "edgecolor": "none", "pad": 1})
     style.label(axis, "blocks in the grid", "measured bandwidth (GB/s)")
     if handles:
         style.legend(axis, handles, columns=min(3, len(handles)))

@@ -13,9 +13,10 @@ from matplotlib.ticker import FuncFormatter
 
 from gpukit.errors import GpukitError
 from gpukit.plots import style
-from gpukit.plots.style import BLUE, GREY, INK, MARKS, SERIES, VERMILION
+from gpukit.plots.style import BLUE, GREY, INK, MARKS, PAPER, SERIES, VERMILION
 
 Point = Mapping[str, Any]
+HEIGHT = 5.06  # inches
 ROOFS = (
     ("bandwidth_gb_s", "memory by data sheet", "-", INK),
     ("read_gb_s", "reads, measured", "-.", BLUE),
@@ -52,7 +53,7 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
     x = np.array([point["flops_per_byte"] for point in found])
     y = x * [point["bandwidth_gb_s"] for point in found]
     left, right = min(x.min() / 4, ridge / 40), max(x.max() * 18, ridge * 8)
-    sheet, (axis,) = style.figure(title or _title(found, gpu), height=5.06)
+    sheet, (axis,) = style.figure(title or _title(found, gpu), height=HEIGHT)
     axis.set_xscale("log")
     axis.set_yscale("log")
     axis.set_xlim(left, right)
@@ -63,12 +64,17 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
             axis.plot([left, knee], [left * speed, peak], line, color=colour, label=f"{name}: {speed:,.0f} GB/s")
     axis.plot([ridge, right], [peak, peak], "-", color=INK)
     axis.text(
-        right, peak * 1.12, f"fp32 peak: {gpu['fp32_tflops']:g} TFLOP/s", ha="right", fontsize=style.TEXT, color=INK
+        right,
+        peak * 1.12,
+        f"fp32 peak: {gpu['fp32_tflops']:g} TFLOP/s",
+        ha="right",
+        fontsize=style.text_size(),
+        color=INK,
     )
     axis.plot([ridge, ridge], [axis.get_ylim()[0], peak], ":", color=GREY, linewidth=1, zorder=0)
     for form in (axis.xaxis, axis.yaxis):
         form.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    _points(axis, found, x, y)
+    _points(sheet, axis, found, x, y)
     style.label(axis, "arithmetic intensity (FLOP per byte of global memory)", "performance (GFLOP/s)")
     style.legend(axis, axis.get_legend_handles_labels()[0], 1, loc="lower right", bbox_to_anchor=(1, 0))
     axis.annotate(
@@ -77,24 +83,24 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
         xytext=(6, -8),
         textcoords="offset points",
         va="top",
-        fontsize=style.TEXT,
+        fontsize=style.text_size(),
         color=INK,
     )
     return sheet
 
 
-def _points(axis: Axes, points: Sequence[Point], x: np.ndarray, y: np.ndarray) -> None:
+def _points(sheet: Figure, axis: Axes, points: Sequence[Point], x: np.ndarray, y: np.ndarray) -> None:
     """The kernels, each with its name to the right; names of kernels close to each other are spread upwards, and
     where there are too many, some go without."""
     low, high = np.log10(axis.get_ylim())
-    gap = (high - low) * 0.062
+    gap = (high - low) * 0.062 * style.scale() * HEIGHT / sheet.get_figheight()
     low, high = low + gap / 2, high - 2 * gap
     labels: dict[int, float] = {}
     for column in _columns(x):
         named = _named(column, y, int((high - low) / gap) + 1, gap)
         labels |= zip(named, style.spread([float(np.log10(y[place])) for place in named], gap, low, high), strict=True)
     for place, point in enumerate(points):
-        look: dict[str, Any] = {"color": SERIES[place % len(SERIES)], "markeredgecolor": "white"}
+        look: dict[str, Any] = {"color": SERIES[place % len(SERIES)], "markeredgecolor": PAPER}
         axis.plot(x[place], y[place], MARKS[place % len(MARKS)], markersize=9, zorder=4, **look)
         if place in labels:
             axis.annotate(
@@ -102,10 +108,10 @@ def _points(axis: Axes, points: Sequence[Point], x: np.ndarray, y: np.ndarray) -
                 (x[place], y[place]),
                 xytext=(x[place] * 1.45, 10 ** labels[place]),
                 va="center",
-                fontsize=style.TEXT,
+                fontsize=style.text_size(),
                 color=INK,
                 arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.8, "shrinkA": 1, "shrinkB": 4},
-                bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.8},
+                bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 0.8},
                 zorder=5,
             )
 

@@ -13,7 +13,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from gpukit.errors import GpukitError
 from gpukit.plots import style
-from gpukit.plots.style import AMBER, BLUE, INK, PALE, TEXT
+from gpukit.plots.style import AMBER, BLUE, INK, PALE, PAPER
 
 Trace = Mapping[str, Any]
 SECTOR, LINE = 32, 128
@@ -84,7 +84,7 @@ def figure_of(
     ]
     looks: tuple[tuple[list[Rectangle], dict[str, Any]], ...] = (
         (empty, {"facecolor": PALE, "linewidth": 0}),
-        (touched, {"facecolor": "white", "linewidth": 0}),
+        (touched, {"facecolor": PAPER, "linewidth": 0}),
         (full, {"facecolor": BLUE, "linewidth": 0}),
         (part, {"facecolor": AMBER, "linewidth": 0}),
         (touched, {"facecolor": "none", "edgecolor": INK, "linewidth": 0.6}),
@@ -102,10 +102,10 @@ def figure_of(
             str(len(row)),
             transform=axis.get_yaxis_transform(),
             va="center",
-            fontsize=TEXT,
+            fontsize=style.text_size(),
             color=INK,
         )
-    axis.text(1.01, 1.01, "sectors", transform=axis.transAxes, va="bottom", fontsize=TEXT, color=INK)
+    axis.text(1.01, 1.01, "sectors", transform=axis.transAxes, va="bottom", fontsize=style.text_size(), color=INK)
     _label_lines(axis, columns)
     jumps = any(b - a > SECTOR // 8 for a, b in zip(_lines(columns), _lines(columns)[1:], strict=False))
     left_out = "; where the gap is wide, untouched lines are left out" if jumps else ""

@@ -38,10 +38,12 @@ def figure_of(*, shares: Sequence[float] = SHARES, title: str = "") -> Figure:
     if not 1 <= len(shares) <= len(COLOURS) or not all(0 < share < 1 for share in shares):
         raise GpukitError(f"Amdahl's curves are for one to four shares between 0 and 1; got {list(shares)}")
     shares = sorted(shares)
+    law = "Amdahl's law: speed-up of the whole = 1 / (1 − p + p / s)."  # noqa: RUF001
     sheet, (axis,) = style.figure(
         title or "What stays as it is sets the limit: with half the time untouched, no GPU makes it twice as fast",
         height=5.06,
-        caption="Amdahl's law: speed-up of the whole = 1 / (1 − p + p / s).",  # noqa: RUF001
+        caption=law,
+        note=law,
     )
     factor = np.geomspace(1, 1000, 200)
     axis.set_xscale("log")
@@ -58,7 +60,7 @@ def figure_of(*, shares: Sequence[float] = SHARES, title: str = "") -> Figure:
                 xytext=(4, -6),
                 textcoords="offset points",
                 va="top",
-                fontsize=style.TEXT,
+                fontsize=style.text_size(),
                 color=INK,
             )
         axis.annotate(
@@ -67,7 +69,7 @@ def figure_of(*, shares: Sequence[float] = SHARES, title: str = "") -> Figure:
             xytext=(-4, 3),
             textcoords="offset points",
             ha="right",
-            fontsize=style.TEXT,
+            fontsize=style.text_size(),
             color=INK,
         )
     axis.set_xlim(1, 1000)

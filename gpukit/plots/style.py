@@ -1,29 +1,37 @@
 """What all figures have in common: the sheet they are drawn on, colours, sizes of text, and how they are saved.
 
-Figures are for a projector: 9 inches wide with text of 12 points or more, the title a sentence that states the finding.
-The colours are from Okabe and Ito's palette, told apart with any kind of colour vision, and only repeat what words,
-shapes or positions say. Every figure has a canvas of its own: nothing here touches pyplot or matplotlib's settings.
+Figures are for a report: 9 inches wide with text of 12 points or more, the title a sentence that states the finding.
+Inside of `on_slide()` they are for a slide: as wide as the slide leaves room, text of 18 points or more, and no title,
+for the slide has one. The colours are from Okabe and Ito's palette, told apart with any kind of colour vision, and only
+repeat what words, shapes or positions say. INK, GREY, PALE and PAPER are those that a dark page turns round; the others
+stay, so what is written on them has an ink that stays, too: `ink_on`. Every figure has a canvas of its own: nothing
+here touches pyplot or matplotlib's settings.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
 import matplotlib
 from matplotlib.axes import Axes
-from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
+from matplotlib.text import Text
 from matplotlib.transforms import blended_transform_factory
 
 from gpukit.errors import GpukitError
 
 BLUE, VERMILION, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
 SKY, AMBER = "#56B4E9", "#E69F00"
-INK, GREY, PALE = "#222222", "#767676", "#E6E6E6"
+INK, GREY, PALE, PAPER = "#222222", "#767676", "#E6E6E6", "#FFFFFF"
+ON_DARK, ON_LIGHT = "#FEFEFE", "#111111"  # text on the colours above
 MARKS = "osD^vPX"  # one per series, so that colour is not all that tells them apart
 SERIES = (BLUE, VERMILION, GREEN, PURPLE, SKY, AMBER, INK)
 WIDTH = 9.0  # inches
@@ -31,6 +39,71 @@ DPI = 150
 TITLE, TEXT = 15.0, 12.0  # points
 SUFFIXES = (".png", ".svg")
 MARGIN = 0.1  # inches, left and right of title and caption
+SLIDE_WIDTH, SLIDE_HEIGHT = 1184 / 96, 5.6  # inches, at 96 pixels an inch: what a slide has room for
+SLIDE_TEXT = 18.0  # points
+TITLE_ROOM, CAPTION_ROOM = 0.4, 0.22  # inches that a report's figure gives to its title, and to a line of its caption
+
+
+@dataclass(frozen=True)
+class _Slide:
+    """The room that a figure has on a slide, in inches; `height` None: as high as it likes, up to SLIDE_HEIGHT."""
+
+    width: float
+    height: float | None
+
+
+_SLIDE: ContextVar[_Slide | None] = ContextVar("slide", default=None)
+
+
+@contextmanager
+def on_slide(height: float | None = None, width: float = 1.0) -> Iterator[None]:
+    """Figures that are made inside are for a slide: 1184 pixels wide at 96 an inch, text of 18 points or more, without
+    title and caption.
+
+    Args:
+        height: inches, at most 5.6; None: as high as the figure likes, up to that.
+        width: share of the slide's width, for columns.
+
+    Raises:
+        GpukitError: a size is beyond what a slide has room for.
+    """
+    if not 0.2 <= width <= 1 or (height is not None and not 1 <= height <= SLIDE_HEIGHT):
+        raise GpukitError(
+            f"a figure on a slide is 1 to {SLIDE_HEIGHT} inches high and 0.2 to 1 of its width; got {height}, {width:g}"
+        )
+    token = _SLIDE.set(_Slide(SLIDE_WIDTH * width, height))
+    try:
+        yield
+    finally:
+        _SLIDE.reset(token)
+
+
+def is_slide() -> bool:
+    """Whether figures are made for a slide."""
+    return _SLIDE.get() is not None
+
+
+def width() -> float:
+    """Inches that a figure is wide."""
+    slide = _SLIDE.get()
+    return slide.width if slide else WIDTH
+
+
+def text_size() -> float:
+    """Points of a figure's text."""
+    return SLIDE_TEXT if is_slide() else TEXT
+
+
+def scale() -> float:
+    """How much larger text is than in a report; rows and columns that hold text grow alike."""
+    return text_size() / TEXT
+
+
+def ink_on(fill: str) -> str:
+    """Colour of text on a filled area."""
+    if fill in (PAPER, PALE):
+        return INK
+    return ON_DARK if fill in (BLUE, VERMILION, GREY, INK) else ON_LIGHT
 
 
 def figure(
@@ -42,18 +115,30 @@ def figure(
     rows: int = 1,
     heights: Sequence[float] | None = None,
     caption: str = "",
+    note: str = "",
     title_size: float = TITLE,
     text_size: float = TEXT,
 ) -> tuple[Figure, list[Axes]]:
-    """A sheet `height` inches high and its axes, row by row, of relative `widths` and `heights`."""
-    sheet = Figure(figsize=(WIDTH, height), dpi=DPI, layout="constrained")
+    """A sheet `height` inches high and its axes, row by row, of relative `widths` and `heights`.
+
+    All sizes are those of a report. On a slide text and height grow, the title goes, and `note` takes the caption's
+    place: what the slide's heading, text and footer cannot say.
+    """
+    slide = _SLIDE.get()
+    text_size *= scale()
+    if slide:
+        rest = height - TITLE_ROOM - (CAPTION_ROOM * len(wrapped(caption, TEXT).splitlines()) if caption else 0)
+        height, caption = slide.height or min(scale() * rest, SLIDE_HEIGHT), note
+    sheet = Figure(figsize=(width(), height), dpi=DPI, layout="constrained", facecolor=PAPER)
     FigureCanvasAgg(sheet)
     place: dict[str, Any] = {"x": 0.01, "ha": "left", "color": INK}
-    sheet.suptitle(wrapped(title, title_size, "bold"), fontsize=title_size, fontweight="bold", **place)
+    if not slide:
+        sheet.suptitle(wrapped(title, title_size, "bold"), fontsize=title_size, fontweight="bold", **place)
     if caption:
         sheet.supxlabel(wrapped(caption, text_size), fontsize=text_size, **place)
     axes = sheet.subplots(rows, columns, width_ratios=widths, height_ratios=heights, squeeze=False)
     for axis in axes.flat:
+        axis.set_facecolor(PAPER)
         axis.spines[["top", "right"]].set_visible(False)
         axis.spines[["left", "bottom"]].set_color(GREY)
         axis.tick_params(colors=INK, labelsize=text_size, length=0)
@@ -70,6 +155,7 @@ def bars(
     text_size: float = TEXT,
 ) -> None:
     """Horizontal bars, first on top, each with its number at its end."""
+    text_size *= scale()
     axis.barh(range(len(names)), values, color=colours, height=0.62)
     axis.set_yticks(range(len(names)), names)
     axis.invert_yaxis()
@@ -83,22 +169,23 @@ def bars(
 
 def label(axis: Axes, x: str = "", y: str = "") -> None:
     """Name the axes, with their units."""
-    axis.set_xlabel(x, fontsize=TEXT, color=INK)
-    axis.set_ylabel(y, fontsize=TEXT, color=INK)
+    axis.set_xlabel(x, fontsize=text_size(), color=INK)
+    axis.set_ylabel(y, fontsize=text_size(), color=INK)
 
 
 def legend(axis: Axes, handles: Sequence[Any], columns: int, *, at_edge: bool = False, **options: Any) -> Legend:
     """A legend above the axes, from their left side or the sheet's (`at_edge`), or where `options` put it."""
     place: dict[str, Any] = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.3}
-    look: dict[str, Any] = {"framealpha": 1.0, "edgecolor": "none", "columnspacing": 1.4, "handlelength": 1.6}
+    look: dict[str, Any] = {"framealpha": 1.0, "facecolor": PAPER, "edgecolor": "none"}
+    look |= {"columnspacing": 1.4, "handlelength": 1.6, "fontsize": text_size(), "labelcolor": INK}
     if at_edge:
         sheet = axis.get_figure(root=True)
         assert sheet is not None
         place |= {"bbox_transform": blended_transform_factory(sheet.transFigure, axis.transAxes)}
         # Wider than the axes, it must not push them aside: an empty heading keeps its room above them.
         rows = -(-len(handles) // columns)
-        axis.set_title("\n".join([" "] * rows), fontsize=1.4 * TEXT)
-    made = axis.legend(handles=handles, ncols=columns, fontsize=TEXT, labelcolor=INK, **look, **{**place, **options})
+        axis.set_title("\n".join([" "] * rows), fontsize=1.4 * text_size())
+    made = axis.legend(handles=handles, ncols=columns, **look, **{**place, **options})
     made.set_in_layout(not at_edge)
     return made
 
@@ -118,8 +205,9 @@ def kernel_name(row: Mapping[str, Any]) -> str:
     return plain(str(row["name"]).removeprefix("cpp:"))
 
 
-def wrapped(text: str, size: float, weight: str = "normal", inches: float = WIDTH - 2 * MARGIN) -> str:
-    """Text broken into lines that fit; shown as it is."""
+def wrapped(text: str, size: float, weight: str = "normal", inches: float | None = None) -> str:
+    """Text broken into lines that fit (default: on the sheet); shown as it is."""
+    inches = width() - 2 * MARGIN if inches is None else inches
     font = FontProperties(size=size, weight=weight)
     measure = FigureCanvasAgg(Figure(dpi=DPI)).get_renderer().get_text_width_height_descent
     lines: list[str] = []
@@ -169,6 +257,34 @@ def spread(wanted: Sequence[float], gap: float, low: float, high: float) -> list
             places[order[rank]] = first + rank * gap
             rank += 1
     return places
+
+
+# --- what can be read -----------------------------------------------------------------------------------------------
+
+
+class _Noting(RendererAgg):
+    """A renderer that notes which texts are drawn."""
+
+    def __init__(self, sheet: Figure):
+        super().__init__(*sheet.canvas.get_width_height(), sheet.dpi)
+        self.texts: dict[int, Text] = {}
+
+    def draw_text(self, gc: Any, x: Any, y: Any, s: str, *rest: Any, mtext: Text | None = None, **named: Any) -> None:
+        if mtext is not None and s.strip():
+            self.texts[id(mtext)] = mtext
+        super().draw_text(gc, x, y, s, *rest, mtext=mtext, **named)
+
+
+def texts_of(sheet: Figure) -> list[Text]:
+    """Every text that is drawn and not empty; tick labels beyond the ends of an axis are not."""
+    noting = _Noting(sheet)
+    sheet.draw(noting)
+    return list(noting.texts.values())
+
+
+def smallest_text(sheet: Figure) -> float:
+    """Points of the smallest text that is drawn and not empty; infinite where a figure has no text."""
+    return min((float(text.get_fontsize()) for text in texts_of(sheet)), default=float("inf"))
 
 
 # --- data in, file out -----------------------------------------------------------------------------------------------

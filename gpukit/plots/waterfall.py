@@ -74,13 +74,14 @@ def figure_of(
     log = bool(counter) and max(above_0) / min(above_0) > LOG_FROM
     names = _names(found)
     letters = max(len(str(row.get("verdict") or "")) for row in found)
-    table_inches = VALUE_INCHES + STEP_INCHES + (0.15 + VERDICT_INCHES * letters if letters else 0)
+    table_inches = style.scale() * (VALUE_INCHES + STEP_INCHES + (0.15 + VERDICT_INCHES * letters if letters else 0))
     sheet, (axis, table) = style.figure(
         title or _title(found, names, values, counter),
         columns=2,
-        widths=[style.WIDTH - table_inches, table_inches],
+        widths=[style.width() - table_inches, table_inches],
         height=FRAME_INCHES + ROW_INCHES * len(found),
         caption=_caption(found, device, date, n, counter),
+        note=_caption(found, "", "", None, ""),
     )
     low = min(above_0) / 2 if log else 0.0
     for place, (row, value, prior) in enumerate(zip(found, values, before, strict=True)):
@@ -150,8 +151,8 @@ def _numbers(
 ) -> None:
     """Columns to the right of the bars: the value, the step, the verdict."""
     table.set_axis_off()
-    table.set_xlim(0, inches)
-    look: dict[str, Any] = {"va": "center_baseline", "fontsize": style.TEXT, "color": INK}
+    table.set_xlim(0, inches / style.scale())
+    look: dict[str, Any] = {"va": "center_baseline", "fontsize": style.text_size(), "color": INK}
     for place, (row, value, prior) in enumerate(zip(rows, values, before, strict=True)):
         table.text(VALUE_INCHES - 0.1, place, style.number(value), ha="right", fontweight="bold", **look)
         step = "" if prior is None else _step(value, prior)
