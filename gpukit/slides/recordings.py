@@ -1,0 +1,117 @@
+"""Values of recordings by key, and where and when they were measured."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from gpukit.slides import objects
+from gpukit.slides.errors import SlidesError
+
+COUNTED = "counted by the CPU machine"
+_STEP = re.compile(
+    r"\.?(?P<key>[\w-]+)|\[(?P<index>-?\d+)\]|\['(?P<quoted>[^']+)'\]|\[(?P<field>\w+)=(?P<value>[^\]]+)\]"
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where a value is from: the device and the date or the work that published it, and the file."""
+
+    device: str
+    when: str
+    file: str
+
+
+THE_MACHINE = Source("", COUNTED, "")
+
+
+def look_up(root: Path, path: str, key: str) -> tuple[Any, Source]:
+    """The value of a recording at a key such as `rungs[name=naive].timing.median`, and where it is from.
+
+    Raises SlidesError: the file or the key is not there, or nothing says which device the value is of, and when.
+    """
+    data = load(objects.existing(root, path))
+    value, passed, at, place = data, [data], 0, ""
+    while at < len(key):
+        step = _STEP.match(key, at)
+        if step is None:
+            raise SlidesError(f"{key!r} is no key: write a.b, [3], [name=naive] or ['a name']")
+        value = _step(value, step, path, place)
+        at, place = step.end(), key[: step.end()]
+        passed.append(value)
+    return value, _source(path, passed)
+
+
+@functools.cache
+def load(file: Path) -> Any:
+    """A file of data: JSON or TOML."""
+    try:
+        text = file.read_text(encoding="utf-8")
+        return tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
+    except ValueError as error:
+        raise SlidesError(f"{file.name} cannot be read: {error}") from None
+
+
+def source(root: Path, path: str) -> Source:
+    """Where the values of a recording are from. Raises SlidesError when it does not say."""
+    return look_up(root, path, "")[1]
+
+
+def _step(value: Any, step: re.Match[str], path: str, place: str) -> Any:
+    name = step["key"] or step["quoted"]
+    inside = f"{path}::{place}" if place else path
+    if name is not None:
+        if isinstance(value, Mapping) and name in value:
+            return value[name]
+        known = ", ".join(list(map(str, value))[:12]) if isinstance(value, Mapping) else "no keys"
+        raise SlidesError(f"{inside} has no {name!r}; it has {known}")
+    if step["index"] is not None:
+        number = int(step["index"])
+        if isinstance(value, Sequence) and not isinstance(value, str) and -len(value) <= number < len(value):
+            return value[number]
+        raise SlidesError(f"{inside} has no item {number}")
+    for item in value if isinstance(value, Sequence) and not isinstance(value, str) else ():
+        if isinstance(item, Mapping) and str(item.get(step["field"])) == step["value"]:
+            return item
+    raise SlidesError(f"{inside} has no item whose {step['field']} is {step['value']}")
+
+
+def _source(path: str, passed: Sequence[Any]) -> Source:
+    """The innermost device and date, or published work, that the values passed on the way name."""
+    file = Path(path).name
+    if Path(path).parts[0] == "labs":
+        return THE_MACHINE
+    if path == "data/gpus.toml":
+        return Source("NVIDIA's documents", "named there", "data/gpus.toml")
+    device = when = ""
+    for value in passed:
+        if isinstance(value, Mapping):
+            machine = value.get("machine") or value.get("environment")
+            for about in (value, machine if isinstance(machine, Mapping) else {}):
+                device = about.get("gpu") or about.get("cpu") or device
+                when = about.get("date") or about.get("source") or when
+    if not device or not when:
+        lacks = "device" if not device else "date"
+        raise SlidesError(f"{path} does not say its {lacks}: a number without it may not stand on a slide")
+    return Source(str(device), str(when), file)
+
+
+def footer(sources: Sequence[Source]) -> str:
+    """Sources as one line for the foot of a slide."""
+    files: dict[tuple[str, str], list[str]] = {}
+    for one in sources:
+        files.setdefault((one.device, one.when), [])
+        if one.file and one.file not in files[one.device, one.when]:
+            files[one.device, one.when].append(one.file)
+    parts = []
+    for (device, when), names in files.items():
+        head = f"{device}, {when}" if device else when
+        parts.append(f"{head}: {', '.join(names)}" if names else head)
+    return " · ".join(parts)
