@@ -6,13 +6,14 @@ import contextlib
 import functools
 import io
 import os
+import re
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from gpukit.slides.errors import SlidesError
 
-COLUMNS = "80"
+_TOOK = re.compile(r", \d+\.\d+ s on the CPU machine")  # another one in every build, and of no interest here
 
 
 def runner(main: Callable[[Sequence[str]], int], root: Path) -> Callable[[list[str]], str]:
@@ -23,22 +24,30 @@ def runner(main: Callable[[Sequence[str]], int], root: Path) -> Callable[[list[s
 
     @functools.cache
     def once(words: tuple[str, ...]) -> str:
-        out, err = io.StringIO(), io.StringIO()
+        out, err = _Terminal(), io.StringIO()
         with contextlib.chdir(root), _terminal(), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(words)
         if code and not (code == 1 and words[:1] == ("check",) and out.getvalue()):
             said = " ".join(err.getvalue().split()) or f"exit code {code}"
             raise SlidesError(f"`gpukit {shlex.join(words)}` fails: {said}")
-        return out.getvalue()
+        return "\n".join(_TOOK.sub("", line).rstrip() for line in out.getvalue().splitlines())
 
     return lambda words: once(tuple(words))
 
 
+class _Terminal(io.StringIO):
+    """What a command takes for a terminal, so that it prints as wide as that is."""
+
+    def isatty(self) -> bool:
+        return True
+
+
 @contextlib.contextmanager
 def _terminal() -> Iterator[None]:
-    """80 columns, no colours."""
-    before = {name: os.environ.get(name) for name in ("COLUMNS", "NO_COLOR", "FORCE_COLOR")}
-    os.environ |= {"COLUMNS": COLUMNS, "NO_COLOR": "1"}
+    """The variables of a terminal of 80 columns that knows no colours."""
+    said = {"COLUMNS": "80", "TERM": "dumb", "NO_COLOR": "1"}
+    before = {name: os.environ.get(name) for name in (*said, "FORCE_COLOR")}
+    os.environ |= said
     os.environ.pop("FORCE_COLOR", None)
     try:
         yield
