@@ -110,7 +110,8 @@ class _Slide:
             name = named["name"] if named else ""
             hint = nearest(name, [*DIRECTIVES, "_class"]) if name else ""
             raise self._error(
-                f"this comment is no directive{hint}, and no notes, which begin with minutes: `2 min.`", comment.line
+                f"this comment is neither a directive nor notes, which begin with minutes (`2 min.`){hint}",
+                comment.line,
             )
         if self.minutes >= 0:
             raise self._error("this slide has notes already: put all of them into one comment", comment.line)

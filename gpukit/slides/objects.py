@@ -42,13 +42,18 @@ def call(root: Path, target: str) -> Any:
     function = getattr(module, name, None)
     if not callable(function):
         known = [key for key, value in vars(module).items() if callable(value) and not key.startswith("_")]
-        raise SlidesError(f"{path} has no function {name}{nearest(name, known)}: it was renamed or removed")
+        raise SlidesError(f"{path} has no function {name}, which was renamed or removed{nearest(name, known)}")
     try:
         return function()
     except GpukitError as error:
         raise SlidesError(f"{target} failed: {error}") from error
     except Exception as error:
         raise SlidesError(f"{target} failed: {type(error).__name__}: {error}{_where(error, path)}") from error
+
+
+def forget() -> None:
+    """Read the files again when they are next asked for: they may have changed."""
+    _module.cache_clear()
 
 
 @functools.cache

@@ -14,6 +14,6 @@ def expand(it: Directive, page: Page) -> str:
     it.allow()
     known = [path.stem for path in sorted((page.root / CELLS).glob("*.py"))]
     if it.target not in known:
-        raise it.error(f"there is no live cell {it.target}{nearest(it.target, known)} in {CELLS}")
+        raise it.error(f"there is no live cell {it.target} in {CELLS}{nearest(it.target, known)}")
     page.cells.append(it.target)
     return f"[Run it in the browser]({PAGE}#{it.target})"

@@ -113,7 +113,7 @@ def _cpp(text: str, name: str, path: str) -> list[str]:
 
 
 def _missing(path: str, name: str, known: Sequence[str]) -> SlidesError:
-    return SlidesError(f"{path} has no {name}{nearest(name, known)}: it was renamed or removed; name another")
+    return SlidesError(f"{path} has no {name}, which was renamed or removed{nearest(name, known)}")
 
 
 def _body(lines: list[str], language: str) -> list[str]:
@@ -127,8 +127,13 @@ def _body(lines: list[str], language: str) -> list[str]:
 
 def _diff(before: Sequence[str], after: Sequence[str]) -> list[str]:
     """The whole of `after`, with what went marked by - and what came by +."""
-    found = difflib.ndiff(list(before), list(after))
-    return [line[0] + " " + line[2:] for line in found if line[0] != "?"]
+    shown = []
+    for what, i, j, k, m in difflib.SequenceMatcher(None, before, after, autojunk=False).get_opcodes():
+        if what == "equal":
+            shown += [f"  {line}" for line in after[k:m]]
+        else:
+            shown += [f"- {line}" for line in before[i:j]] + [f"+ {line}" for line in after[k:m]]
+    return [line.rstrip() for line in shown]
 
 
 # --- choosing and marking lines, as for `output` ---------------------------------------------------------------------
