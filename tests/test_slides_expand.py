@@ -104,7 +104,7 @@ def test_lines_are_chosen_by_what_they_say(course):
 def test_a_diff_keeps_what_stayed(course):
     body = '<!-- code: gpukit/kernels/copies.py::strided diff="contiguous" signature="no" mark="8 * i" -->'
     assert (
-        "```diff of=python mark=6\n  i = cuda.grid(1)\n- if i < x.size:\n-     y[i] = x[i]\n+ if i < x.size // 8:\n"
+        "```diff of=python mark=5\n  i = cuda.grid(1)\n- if i < x.size:\n-     y[i] = x[i]\n+ if i < x.size // 8:\n"
         "+     y[i] = x[8 * i]\n```"
     ) in markdown(course, body)
 
