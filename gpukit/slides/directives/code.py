@@ -27,16 +27,18 @@ def expand(it: Directive, page: Page) -> str:
     lines = function_lines(page.root, path, name)
     if it.attributes.get("signature") == "no":
         lines = _body(lines, language)
-    lines = chosen(lines, it)
-    if "diff" in it.attributes:
-        other = it.attributes["diff"]
-        other_path, other_name = objects.split(other) if "::" in other else (path, other)
-        before = function_lines(page.root, other_path, other_name)
-        if it.attributes.get("signature") == "no":
-            before = _body(before, language)
-        lines = _diff(before, lines)
-        return fence(lines, f"diff of={language}", marked(lines, it), it)
-    return fence(lines, language, marked(lines, it), it)
+    if "diff" not in it.attributes:
+        lines = textwrap.dedent("\n".join(chosen(lines, it))).splitlines()
+        return fence(lines, language, marked(lines, it), it)
+    other = it.attributes["diff"]
+    other_path, other_name = objects.split(other) if "::" in other else (path, other)
+    before = function_lines(page.root, other_path, other_name)
+    if it.attributes.get("signature") == "no":
+        before = _body(before, language)
+    lines = chosen(_diff(before, lines), it)
+    indented = min((len(line) - len(line[2:].lstrip()) for line in lines if line[2:].strip()), default=2)
+    lines = [line[:2] + line[indented:] for line in lines]
+    return fence(lines, f"diff of={language}", marked(lines, it), it)
 
 
 def function_lines(root: Path, path: str, name: str) -> list[str]:
@@ -149,8 +151,7 @@ def chosen(lines: Sequence[str], it: Directive) -> list[str]:
         first = _find(lines, it.attributes["from"], 0, "from", it)
     if "to" in it.attributes:
         last = _find(lines, it.attributes["to"], first + ("from" in it.attributes), "to", it)
-    kept = list(lines[first : last + 1])
-    return textwrap.dedent("\n".join(kept)).splitlines() if it.name == "code" else kept
+    return list(lines[first : last + 1])
 
 
 def marked(lines: Sequence[str], it: Directive) -> list[int]:
