@@ -15,7 +15,6 @@ import gpukit
 from gpukit.kernels import banks
 from gpukit.plots import style
 from gpukit.plots.bank_map import BANKS, words_of
-from gpukit.plots.sector_map import requests_of
 
 ROOT = Path(__file__).parents[2]
 STRIDES = (1, 2, 4, 8, 16, 32, 33)

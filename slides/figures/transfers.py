@@ -53,7 +53,7 @@ def to_scale() -> Figure:
 
 
 def streams() -> Figure:
-    """Copies and kernels in one stream, and in chunks in three, as the recorded times of one copy and kernel have it."""
+    """One stream, and chunks in three, as the recorded times of one copy and one kernel have it."""
     times = seconds()
     whole = [1e3 * times[key] for key in ("to_gpu_pinned", "scaled", "to_host_pinned")]
     sheet, (axis,) = style.figure("", height=3.9)

@@ -157,7 +157,7 @@ def all_patterns() -> Table:
     """Sectors per load request of every pattern, as the machine counts them now."""
     points = floats(N, layout.FIELDS)
     bytes_, doubles, pairs = np.zeros(N, np.int8), np.zeros(N, np.float64), np.zeros(N, np.complex128)
-    index, looked_up = a_gather()
+    looked_up = a_gather()[1]
     left = {
         "one address": stride(0),
         "side by side, `x[i]`": stride(1),
