@@ -110,7 +110,7 @@ def test_a_diff_keeps_what_stayed(course):
 
 
 def test_lines_of_a_diff_are_chosen_from_the_whole_diff(course):
-    body = '<!-- code: gpukit/kernels/copies.py::strided diff="contiguous" from="if i" to="y[8 * i]" -->'
+    body = '<!-- code: gpukit/kernels/copies.py::strided diff="contiguous" from="if i" to="x[8 * i]" -->'
     assert (
         "```diff of=python\n- if i < x.size:\n-     y[i] = x[i]\n+ if i < x.size // 8:\n+     y[i] = x[8 * i]\n```"
     ) in markdown(course, body)
