@@ -86,7 +86,9 @@ def contiguous() -> Figure:
     sheet, (axis,) = style.figure("", height=2.5)
     per_sector = SECTOR // WORD
     for lane in range(LANES):
-        _cell(axis, lane + 0.08, 2.0, 0.84, 0.6, style.PALE, "" if lane % 4 else str(lane))
+        _cell(axis, lane + 0.08, 2.0, 0.84, 0.4, style.PALE, "")
+        if lane % 4 == 0 or lane == LANES - 1:
+            _words(axis, lane + 0.5, 2.5, str(lane), va="bottom")
         axis.annotate(
             "",
             (lane + 0.5, 1.0),
@@ -97,9 +99,9 @@ def contiguous() -> Figure:
         _cell(axis, sector * per_sector, 0.2, per_sector, 0.75, style.BLUE, f"sector {sector}: 32 bytes")
     axis.plot([0, 0, LANES, LANES], [0.1, -0.02, -0.02, 0.1], color=style.INK, linewidth=1.5)
     _words(axis, LANES / 2, -0.15, f"{len(touched)} sectors make a line of 128 bytes", va="top")
-    _words(axis, -0.4, 2.3, "lane", ha="right")
+    _words(axis, -0.4, 2.2, "lane", ha="right")
     _words(axis, -0.4, 0.57, "memory", ha="right")
-    _bare(axis, (-3.6, LANES + 0.2), (-0.75, 2.75))
+    _bare(axis, (-3.6, LANES + 0.2), (-0.75, 3.0))
     return sheet
 
 
@@ -172,6 +174,7 @@ def unaligned_view() -> Figure:
         axis.plot([edge, edge], [0.0, 2.75], color=style.INK, linewidth=2.5)
         _words(axis, edge, 2.85, f"{edge * WORD}", va="bottom")
     _cell(axis, first, 1.15, group, 0.6, style.VERMILION, "16 bytes")
+    axis.add_patch(Rectangle((first + group + 0.1, 1.15), 5.9, 0.6, facecolor=style.PAPER, linewidth=0, zorder=3))
     _words(axis, first + group + 0.3, 1.45, "refused: misaligned address", ha="left")
     for word in range(first, group):
         _cell(axis, word + 0.05, 0.25, 0.9, 0.6, style.AMBER, "4 B")
@@ -193,7 +196,7 @@ def _cell(axis: Axes, x: float, y: float, width: float, height: float, fill: str
 
 
 def _words(axis: Axes, x: float, y: float, text: str, ha: str = "center", va: str = "center") -> None:
-    axis.text(x, y, text, ha=ha, va=va, fontsize=style.text_size(), color=style.INK)
+    axis.text(x, y, text, ha=ha, va=va, fontsize=style.text_size(), color=style.INK, zorder=4)
 
 
 def _bare(axis: Axes, x: Sequence[float], y: Sequence[float]) -> None:

@@ -127,8 +127,10 @@ def strides() -> Figure:
             fill = _fill(count)
             axis.add_patch(Rectangle((bank + 0.04, place - 0.42), 0.92, 0.84, facecolor=fill, linewidth=0))
             if count:
-                ink = style.INK if fill == style.PALE else style.ink_on(fill)
-                _words(axis, bank + 0.5, place, str(count), colour=ink)
+                # Two digits are wider than a bank and stand beside it, where no bank has anything to give.
+                wide = count > 9
+                ink = style.INK if wide else style.ink_on(fill)
+                _words(axis, bank + (1.1 if wide else 0.5), place, str(count), "left" if wide else "center", colour=ink)
         _words(axis, BANKS + 0.4, place, f"{request['wavefronts']}", ha="left")
     _words(axis, BANKS + 0.4, -0.95, "wavefronts", ha="left")
     axis.set_xlim(0, BANKS)
