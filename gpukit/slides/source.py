@@ -145,6 +145,14 @@ def fences(slide: SlideSource) -> list[tuple[int, int, str]]:
     return found
 
 
+def without_comments(slide: SlideSource) -> str:
+    """The slide's text with as many lines as it has in the file, nothing in those that are comments."""
+    return _COMMENT.sub(
+        lambda match: match[0] if match["comment"] is None else "\n" * match[0].count("\n"),
+        slide.text,
+    )
+
+
 def without_code(text: str) -> str:
     """Markdown without its fences and code spans, for who looks for words of its own."""
     return _COMMENT.sub(lambda match: match[0] if match["comment"] is not None else "", text)
