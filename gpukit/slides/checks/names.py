@@ -27,6 +27,7 @@ KERNEL = re.compile(r"(?P<file>[\w./-]+\.(?:py|cu|cuh)):{1,2}(?P<name>\w+)(?:<.*
 PATH = re.compile(rf"(?:{'|'.join(FOLDERS)})/[\w./*-]*")
 ATTRIBUTE = re.compile(r"gpukit(?:\.\w+)+")
 RUNG = re.compile(r"(?P<family>[a-z_]\w*)\.(?P<rung>(?:cpp:)?[a-z_]\w*)")
+ENDINGS = ("py", "cu", "cuh", "ptx", "json", "html", "npy")  # of a learner's own files
 LAB = re.compile(r"\b[Ll]ab (?P<number>\d+)\b")
 DECK = re.compile(r"(?P<name>\d\d_\w+)\.md(?:#.*)?")
 
@@ -109,17 +110,8 @@ def _command(written: str, root: Path, command: click.Command) -> Iterator[str]:
     for word in words:
         if found := KERNEL.fullmatch(word):
             yield from _kernel(found["file"], found["name"], root)
-        elif (found := RUNG.fullmatch(word)) and found["rung"] not in (
-            "py",
-            "cu",
-            "json",
-            "html",
-            "mtx",
-            "toml",
-            "npy",
-        ):
-            if not PLACEHOLDER.search(word) and words[:1] in (["profile"], ["check"]):
-                yield from _rung(found["family"], found["rung"])
+        elif words[0] in ("profile", "check") and (found := RUNG.fullmatch(word)) and found["rung"] not in ENDINGS:
+            yield from _rung(found["family"], found["rung"])
 
 
 def _parse(command: click.Command, words: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Built pages as files: nothing that is fetched, alts, links that lead somewhere, ids that are there once, same bytes."""
+"""Built pages as files: nothing fetched, alts, links that lead somewhere, ids that are there once, the same bytes."""
 
 from __future__ import annotations
 
@@ -12,11 +12,15 @@ from urllib.parse import unquote, urlsplit
 from gpukit.slides.checks.finding import Finding
 
 LOADED = {  # tag -> attributes whose address a browser fetches without being asked
-    "script": ("src",), "link": ("href",), "img": ("src", "srcset"), "image": ("href", "xlink:href"),
-    "use": ("href", "xlink:href"), "iframe": ("src",), "embed": ("src",), "object": ("data",), "source": ("src", "srcset"),
-    "audio": ("src",), "video": ("src", "poster"), "track": ("src",), "input": ("src",), "base": ("href",),
-    "feimage": ("href", "xlink:href"), "form": ("action",),
-}  # fmt: skip
+    **dict.fromkeys(("script", "iframe", "embed", "audio", "track", "input"), ("src",)),
+    **dict.fromkeys(("img", "source"), ("src", "srcset")),
+    **dict.fromkeys(("image", "use", "feimage"), ("href", "xlink:href")),
+    "video": ("src", "poster"),
+    "link": ("href",),
+    "base": ("href",),
+    "object": ("data",),
+    "form": ("action",),
+}
 INSIDE = ("data:", "blob:", "#", "about:")
 # Written with letters or with CSS's escapes of them it is the same to a browser; nobody hides anything here.
 STYLE = re.compile(r"@import\s+[\"']?(?P<sheet>[^\s;\"']+)|url\(\s*[\"']?(?P<url>[^)\"']*)", re.IGNORECASE)
@@ -50,7 +54,7 @@ class Page(HTMLParser):
                 self._fetch(line, values[name])
         if "style" in values:
             self._style(line, values["style"])
-        if tag in ("img", "image") and not (values.get("alt") or values.get("aria-label") or "alt" in values):
+        if tag == "img" and not values.get("alt"):
             self.without_alt.append((line, tag))
         if (
             tag == "svg"

@@ -11,8 +11,8 @@ from gpukit.slides.source import DeckSource
 
 LINES = 3  # of code that may be typed
 # Seconds are not among the units: "80 s + 20 s" is an exercise, and nobody times a kernel in them.
-UNIT = r"(?:[kMGT]i?B/s|bytes/s|ms|[uµμ]s|microseconds|milliseconds|ns|samples/s|[kMGTP]?FLOPS|[kMGTP]?FLOP/s)"  # noqa: RUF001
-FIGURE = re.compile(rf"\d[\d,.]*[  ]?(?:\\,|~)?{UNIT}(?![\w/])")  # noqa: RUF001
+UNIT = r"(?:[kMGT]i?B/s|bytes/s|ms|[uµμ]s|microseconds|milliseconds|ns|samples/s|[kMGTP]?FLOPS|[kMGTP]?FLOP/s)"
+FIGURE = re.compile(rf"\d[\d,.]*[ \u00a0\u202f]?(?:\\,|~)?{UNIT}(?![\w/])")
 
 
 def check(decks: Sequence[DeckSource]) -> Iterator[Finding]:
