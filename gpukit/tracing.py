@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 
 from gpukit.errors import LaunchError
 from gpukit.launching import Shape, errors_at_the_call, prepare
-from gpukit.machine.trace import DEFAULT_STEPS, Trace, record
+from gpukit.machine.trace import DEFAULT_STEPS, Trace, record, record_run
+from gpukit.report import Report
+from gpukit.report.making import report_of
 
 
 @errors_at_the_call
@@ -41,6 +44,32 @@ def trace(
     made = prepare(kernel, grid, block, args, shared_bytes, level)
     n_blocks = made.grid[0] * made.grid[1] * made.grid[2]
     return record(made, _chosen(blocks, n_blocks), _bound(max_steps))
+
+
+@errors_at_the_call
+def profile_and_trace(
+    kernel: Any,
+    grid: Shape,
+    block: Shape,
+    *args: Any,
+    shared_bytes: int = 0,
+    hazards: bool = True,
+    gpu: str | None = None,
+    level: str | None = None,
+    blocks: int | Sequence[int] = (0,),
+    trace_steps: int = DEFAULT_STEPS,
+    max_steps: int | None = None,
+) -> tuple[Report, Trace]:
+    """What `profile` and `trace` return, of one and the same run: arrays are updated once.
+
+    Args:
+        trace_steps: `max_steps` of `trace`; `max_steps` is that of `profile`, the other arguments are those of both.
+    """
+    made = prepare(kernel, grid, block, args, shared_bytes, level)
+    chosen = _chosen(blocks, made.grid[0] * made.grid[1] * made.grid[2])
+    started = time.perf_counter()
+    run, trace = record_run(made, chosen, _bound(trace_steps), hazards=hazards, max_steps=max_steps)
+    return report_of(made, run, hazards, gpu, time.perf_counter() - started), trace
 
 
 def _chosen(blocks: int | Sequence[int], n_blocks: int) -> list[int]:

@@ -40,7 +40,7 @@ import numpy as np
 
 from gpukit.machine import executor
 from gpukit.machine.counters import count_atomic_sectors, count_sectors, count_wavefronts
-from gpukit.machine.executor import WaveRun
+from gpukit.machine.executor import Run, WaveRun
 from gpukit.machine.lanes import Geometry, LaneSet, Wave
 from gpukit.machine.memory import extent
 from gpukit.machine.program import (
@@ -186,9 +186,13 @@ def record(launch: Launch, blocks: Sequence[int], max_steps: int = DEFAULT_STEPS
         blocks: linear numbers of thread blocks of the grid.
         max_steps: bound on the length of the trace.
     """
-    recorder = _Recorder(launch, blocks, max_steps)
-    executor.run(launch, hazards=False, wave_run=recorder.wave_run)
-    return recorder.trace
+    return record_run(launch, blocks, max_steps, hazards=False)[1]
+
+
+def record_run(launch: Launch, blocks: Sequence[int], trace_steps: int, **options: Any) -> tuple[Run, Trace]:
+    """As `record` with max_steps=trace_steps, and what the executor returns of the same run, whose options are given."""
+    recorder = _Recorder(launch, blocks, trace_steps)
+    return executor.run(launch, wave_run=recorder.wave_run, **options), recorder.trace
 
 
 class _Recorder:
