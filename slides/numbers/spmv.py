@@ -1,0 +1,232 @@
+"""Numbers and tables of the deck on sparse matrices: the words of Moby-Dick, and what an H200 made of others."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import json
+from typing import Any
+
+import numpy as np
+
+from gpukit import plugins, roofline
+from gpukit.resources import data_file
+from gpukit.slides import Measured, Table
+from gpukit.tour import matrix
+
+RECORDED = "data/results/spmv_h200.json"
+HARDWARE = "data/results/h200.json"
+SHEET = "data/gpus.toml"
+WORD = "whale"
+HEIGHT = 32  # rows of a slice
+
+
+# --- the matrix of words ---------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def words() -> matrix.Matrix:
+    return matrix.load()
+
+
+def rows() -> int:
+    return words().rows
+
+
+def entries() -> int:
+    return words().nonzeros
+
+
+def filled() -> str:
+    """The share of all pairs of words that stand side by side somewhere."""
+    return f"{words().nonzeros / words().rows**2:.1%}".replace("%", " %")
+
+
+def median() -> int:
+    return int(np.median(words().row_lengths))
+
+
+def longest() -> int:
+    return int(words().row_lengths.max())
+
+
+def warp() -> slice:
+    """The rows of the warp that has the word, with a thread a row."""
+    place = words().words.index(WORD)
+    return slice(place // 32 * 32, place // 32 * 32 + 32)
+
+
+def longest_of_warp() -> int:
+    return int(words().row_lengths[warp()].max())
+
+
+def lanes_of_warp() -> str:
+    """Lanes at work, on average, while that warp goes on."""
+    lengths = words().row_lengths[warp()]
+    return f"{lengths.sum() / lengths.max():.1f}"
+
+
+def slots() -> Table:
+    """Slots per entry of the matrix of words, by format."""
+    spmv = _lab("formats")
+    lengths = words().row_lengths
+    ell, hybrid = _lab("formats.ell"), _lab("formats.hybrid")
+    count = words().nonzeros
+    csr = spmv.Csr((words().rows,) * 2, words().indptr, words().indices, words().data)
+    choice = _lab("choosing").choose_format(csr)
+    found = (
+        ("ELL", ell.ell_slots(lengths)),
+        ("sliced ELL, in the order of the matrix", ell.slots_of(lengths, HEIGHT)),
+        ("sliced ELL, windows of 256 rows sorted", ell.slots_of(lengths, HEIGHT, 256)),
+        ("sliced ELL, all rows sorted", ell.slots_of(lengths, HEIGHT, lengths.size)),
+        ("hybrid, long rows cut in pieces", hybrid.slots_of(lengths, **choice.options)),
+    )
+    table = [[name, f"{slots:,}", f"{slots / count:,.2f}", f"{1 - count / slots:.0%}"] for name, slots in found]
+    return Table(["format", "slots", "slots / entry", "padding"], table, numeric=[1, 2, 3], strong=[len(table) - 1])
+
+
+def ell_blow_up() -> str:
+    return f"{words().rows * longest() / words().nonzeros:,.0f}"
+
+
+# --- bytes and floors ------------------------------------------------------------------------------------------------
+
+
+def floor() -> Measured:
+    """What the bytes of `fem_blocks` take at least, at the bandwidth of the copy that was measured beside it."""
+    found = _matrix("fem_blocks")
+    seconds = found["csr_bytes"] / _result()["ceilings"]["copy"] / 1e9
+    return Measured(f"{seconds * 1e6:.0f} us", RECORDED)
+
+
+def bytes_of(name: str) -> Measured:
+    return Measured(f"{_matrix(name)['csr_bytes'] / 1e6:,.0f} MB", RECORDED)
+
+
+def bytes_of_fem() -> Measured:
+    return bytes_of("fem_blocks")
+
+
+def bytes_per_entry() -> Measured:
+    found = _matrix("fem_blocks")
+    return Measured(f"{found['csr_bytes'] / found['nnz']:.2f}", RECORDED)
+
+
+def fractions() -> Table:
+    """Part of a copy's bandwidth that each kernel reaches, by CSR's bytes."""
+    columns = (
+        ("thread", ("csr_thread",)),
+        ("warp", ("csr_warp",)),
+        ("part of a warp", ("csr_subwarp",)),
+        ("sliced ELL", ("sliced_ell",)),
+        ("merge path", ("merge_path",)),
+        ("hybrid", ("hybrid",)),
+        ("cuSPARSE", ("cusparse",)),
+    )
+    about = (
+        ("road", "roads"),
+        ("fem_blocks", "finite elements"),
+        ("poisson2d", "5-point grid"),
+        ("circuit5M", "circuit, one giant row"),
+        ("arrow", "one full row"),
+        ("uniform", "random columns"),
+    )
+    table = []
+    for name, words_ in about:
+        found = _matrix(name)
+        cells = [f"{words_}: {found['lengths']['mean']:.1f}, {found['lengths']['max']:,}"]
+        cells += [_share(found, wanted) for _, wanted in columns]
+        table.append(cells)
+    return Table(["rows: mean, longest", *(name for name, _ in columns)], table, [RECORDED], numeric=list(range(1, 8)))
+
+
+def thread_or_warp() -> Table:
+    """One thread against one warp a row, by the length of the rows."""
+    table = []
+    for name, words_ in (("road", "roads"), ("poisson2d", "5-point grid"), ("fem_blocks", "finite elements")):
+        found = _matrix(name)
+        cells = [words_, f"{found['lengths']['mean']:.1f}", f"{found['lengths']['max']:,}"]
+        cells += [_share(found, (key,)) for key in ("csr_thread", "csr_warp")]
+        table.append([*cells, _share(found, ("csr_subwarp",))])
+    header = ["matrix", "entries / row", "longest", "thread a row", "warp a row", "part of a warp"]
+    return Table(header, table, [RECORDED], numeric=[1, 2, 3, 4, 5])
+
+
+def libraries() -> Table:
+    """The kernel that was chosen over the libraries, on all matrices."""
+    found = _result()["summary"]
+    table = []
+    for name, key in (("CuPy, A @ x", "over_cupyx"), ("the best of cuSPARSE", "over_cusparse")):
+        one = found[key]
+        table.append([name, f"{one['mean']:.2f}x", f"{one['least']:.2f}x", one["where"], one["matrices"]])
+    return Table(
+        ["our kernel, compared with", "mean", "least", "on", "matrices"], table, [RECORDED], numeric=[1, 2, 4]
+    )
+
+
+def conversion() -> Measured:
+    """Products that choosing and converting take the time of, on the matrix of finite elements."""
+    found = _matrix("fem_blocks")
+    entry = next(one for one in found["entries"] if one.get("chosen") and one["language"] == "CUDA C++")
+    return Measured(f"{entry['equivalent_spmvs'] + found['choice']['equivalent_spmvs']:,.0f}", RECORDED)
+
+
+def hardware() -> Table:
+    """What Nsight Compute counted for one thread and one warp a row."""
+    found = json.loads(data_file(HARDWARE.removeprefix("data/")).read_text(encoding="utf-8"))["spmv"]
+    table = []
+    for name, key in (("one thread a row", "row_per_thread"), ("one warp a row", "row_per_warp")):
+        one = found[key]
+        table.append(
+            [
+                name,
+                f"{one['global_load_requests']:,}",
+                f"{one['global_load_sectors']:,}",
+                f"{one['thread_inst_per_inst']:.1f}",
+            ]
+        )
+    return Table(["", "load requests", "load sectors", "active lanes"], table, [HARDWARE], numeric=[1, 2, 3])
+
+
+def random_columns() -> Measured:
+    """Billion entries a second where columns are random."""
+    found = _matrix("uniform")
+    best = min(one["timing"]["median_s"] for one in found["entries"] if one["group"] == "kernel" and one["timing"])
+    return Measured(f"{found['nnz'] / best / 1e9:.0f}", RECORDED)
+
+
+def intensity_of_double() -> str:
+    """FLOP per byte of an entry in float64: a product and an addition for a value and its column."""
+    return f"{roofline.intensity(2, 8 + 4):.2f}"
+
+
+# --- help ------------------------------------------------------------------------------------------------------------
+
+
+def _lab(module: str) -> Any:
+    plugins.load("spmv")
+    return importlib.import_module(f"{plugins.NAMESPACE}.spmv.{module}")
+
+
+@functools.cache
+def _result() -> dict[str, Any]:
+    return json.loads(data_file(RECORDED.removeprefix("data/")).read_text(encoding="utf-8"))
+
+
+def _matrix(name: str) -> dict[str, Any]:
+    return next(one for one in _result()["matrices"] if one["name"] == name)
+
+
+def best_of(found: dict[str, Any], wanted: tuple[str, ...]) -> float | None:
+    """The largest part of the copy that any of these reached: kernels by the way, options aside, or libraries."""
+    shares = []
+    for one in found["entries"]:
+        column = str(one.get("column") or "").partition("(")[0].partition(",")[0]
+        if (column in wanted or one["group"] in wanted) and one["timing"] and one["fraction_of_copy"]:
+            shares.append(one["fraction_of_copy"])
+    return max(shares, default=None)
+
+
+def _share(found: dict[str, Any], wanted: tuple[str, ...]) -> str:
+    share = best_of(found, wanted)
+    return "-" if share is None else f"{share:.0%}"
