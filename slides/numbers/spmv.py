@@ -15,7 +15,7 @@ from gpukit.slides import Measured, Table
 from gpukit.tour import matrix
 
 RECORDED = "data/results/spmv_h200.json"
-HARDWARE = "data/results/h200.json"
+HARDWARE = "data/results/h200_spmv_counters.json"
 SHEET = "data/gpus.toml"
 WORD = "whale"
 HEIGHT = 32  # rows of a slice
@@ -172,19 +172,14 @@ def conversion() -> Measured:
 
 
 def hardware() -> Table:
-    """What Nsight Compute counted for one thread and one warp a row."""
-    found = json.loads(data_file(HARDWARE.removeprefix("data/")).read_text(encoding="utf-8"))["spmv"]
+    """What Nsight Compute counted for one thread and one warp a row, on rows of uneven length."""
+    launches = json.loads(data_file(HARDWARE.removeprefix("data/")).read_text(encoding="utf-8"))["launches"]
     table = []
-    for name, key in (("one thread a row", "row_per_thread"), ("one warp a row", "row_per_warp")):
-        one = found[key]
-        table.append(
-            [
-                name,
-                f"{one['global_load_requests']:,}",
-                f"{one['global_load_sectors']:,}",
-                f"{one['thread_inst_per_inst']:.1f}",
-            ]
-        )
+    for name, key in (("one thread a row", "csr_thread"), ("one warp a row", "csr_warp")):
+        found = launches[f"pareto/{key}/numba"]
+        counted = [found["counters"][f"global_load_{what}"]["gpu"] for what in ("requests", "sectors")]
+        lanes = found["gpu_instructions"]["thread_per_warp"]
+        table.append([name, *(f"{one:,}" for one in counted), f"{lanes:.1f} of 32"])
     return Table(["", "load requests", "load sectors", "active lanes"], table, [HARDWARE], numeric=[1, 2, 3])
 
 
