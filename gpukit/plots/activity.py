@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +12,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
 from matplotlib.figure import Figure
-from matplotlib.patches import Patch
+from matplotlib.patches import Patch, PathPatch
+from matplotlib.path import Path as MarkPath
 from matplotlib.ticker import MaxNLocator
 
 from gpukit.errors import GpukitError
@@ -25,6 +27,9 @@ COLOURS = (PAPER, PALE, AMBER, BLUE)
 MAX_LINES = 14
 MAX_STEPS = 400  # more could not be told apart
 MANY_STEPS, MANY_WARPS = 40, 8  # from there on lines between them would cover what they separate
+LEAST_LANES_INCHES = 0.4
+MAX_LABELS = 8
+FINE = 96  # lanes from which on some are thinner than two dots of a slide: sharp edges would leave some out
 TEXT_COLUMNS = 36  # characters of a source line
 LETTER_POINTS = 0.602  # width of the monospaced font's letters, for each of its points
 
@@ -162,11 +167,11 @@ def _heading(panel: _Panel, inches: float) -> list[str]:
 
 def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
     """All steps, and above them the source line of each; one trace below the other, on one time scale."""
-    lanes_inches = 1.9 if len(panels) == 1 else 1.3
+    most, row_inches, heading_inches, lanes_inches = _division(panels)
     heights = []
     for panel in panels:
-        heights += [0.21 * min(len(panel.texts), MAX_LINES) + 0.3, lanes_inches]
-    columns = max(len(text) for panel in panels for text in _shown(panel).values())
+        heights += [row_inches * min(len(panel.texts), most) + heading_inches, lanes_inches]
+    columns = max(len(text) for panel in panels for text in _shown(panel, most).values())
     text_inches = LETTER_POINTS * style.text_size() / 72 * (columns + 1)
     sheet, axes = style.figure(
         title,
@@ -180,11 +185,11 @@ def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
     for place, panel in enumerate(panels):
         text, source, empty, lanes = axes[4 * place : 4 * place + 4]
         empty.set_axis_off()
-        _source(text, source, panel, text_inches)
+        _source(text, source, _shown(panel, most), panel.lines, text_inches)
         if len(panels) > 1:
             heading = f"{style.plain(panel.name)}: {panel.used:.0%} used"
             source.set_title(heading, loc="left", fontsize=style.text_size(), fontweight="bold", color=INK)
-        _lanes(lanes, panel, steps, first=True)
+        _lanes(lanes, panel, steps, first=True, labels=int(lanes_inches / 0.19) if style.is_slide() else MAX_LABELS)
         for axis in (source, lanes):
             axis.set_xlim(-0.5, steps - 0.5)
         if place == len(panels) - 1:
@@ -197,20 +202,34 @@ def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
     return sheet
 
 
-def _shown(panel: _Panel) -> dict[int, str]:
+def _division(panels: Sequence[_Panel]) -> tuple[int, float, float, float]:
+    """(source lines of a panel at most, inches of each, of a heading, of the lanes), as in a report.
+
+    A slide is only so high: the source gets what it needs, the lanes what is left.
+    """
+    lanes = 1.9 if len(panels) == 1 else 1.3
+    if not style.is_slide():
+        return MAX_LINES, 0.21, 0.3, lanes
+    row, heading = 0.185, 0.2
+    own = (style.sheet_height(99) / style.scale() - 0.65) / len(panels) - heading
+    most = max(1, min(int((own - LEAST_LANES_INCHES) / row), MAX_LINES))
+    lines = min(max(len(panel.texts) for panel in panels), most)
+    return most, row, heading, min(lanes, own - row * lines)
+
+
+def _shown(panel: _Panel, most: int) -> dict[int, str]:
     """The source lines that have room, those that ran most often, without the indentation that all have."""
-    often = sorted(panel.texts, key=panel.lines.count, reverse=True)[:MAX_LINES]
+    often = sorted(panel.texts, key=panel.lines.count, reverse=True)[:most]
     texts = {line: text for line, text in panel.texts.items() if line in often}
     indent = min(len(text) - len(text.lstrip()) for text in texts.values())
     return {line: style.shortened(text[indent:], TEXT_COLUMNS) for line, text in texts.items()}
 
 
-def _source(text: Axes, marks: Axes, panel: _Panel, inches: float) -> None:
+def _source(text: Axes, marks: Axes, shown: dict[int, str], lines: list[int], inches: float) -> None:
     """A row for each source line: its text, and a mark at each step that ran it."""
-    shown = _shown(panel)
     rows = {line: row for row, line in enumerate(shown)}
     for line, row in rows.items():
-        columns = [column for column, ran in enumerate(panel.lines[:MAX_STEPS]) if ran == line]
+        columns = [column for column, ran in enumerate(lines[:MAX_STEPS]) if ran == line]
         marks.broken_barh([(column - 0.5, 1) for column in columns], (row - 0.35, 0.7), color=INK, linewidth=0)
     for axis in (text, marks):
         axis.set_ylim(len(shown) - 0.4, -0.6)
@@ -226,20 +245,26 @@ def _source(text: Axes, marks: Axes, panel: _Panel, inches: float) -> None:
     marks.grid(axis="y", color=PALE)
 
 
-def _lanes(axis: Axes, panel: _Panel, steps: int, first: bool) -> None:
-    """The lanes, lane 0 of the first warp on top, warps separated, and steps too where the axis shows only a few."""
+def _lanes(axis: Axes, panel: _Panel, steps: int, first: bool, labels: int = MAX_LABELS) -> None:
+    """The lanes, lane 0 of the first warp on top, warps separated, and steps too where the axis shows only a few.
+
+    The axis of lanes has room for so many `labels`."""
     states = panel.states[:, :MAX_STEPS]
     rows, columns = states.shape
-    # The nearest colour for each dot: with many lanes, mixed colours would be neither.
-    axis.imshow(
-        states,
-        cmap=ListedColormap(COLOURS),
-        vmin=DONE,
-        vmax=ACTIVE,
-        aspect="auto",
-        interpolation="nearest",
-        extent=(-0.5, columns - 0.5, rows, 0),
-    )
+    if style.is_slide():
+        _areas(axis, states)
+    else:
+        # The nearest colour for each dot: with many lanes, mixed colours would be neither.
+        axis.imshow(
+            states,
+            cmap=ListedColormap(COLOURS),
+            vmin=DONE,
+            vmax=ACTIVE,
+            aspect="auto",
+            interpolation="nearest",
+            extent=(-0.5, columns - 0.5, rows, 0),
+        )
+    axis.set_xlim(-0.5, columns - 0.5)
     axis.set_ylim(rows, 0)
     for place in range(1, len(panel.warps)):
         axis.axhline(32 * place, color=PAPER, linewidth=2 if len(panel.warps) <= MANY_WARPS else 0.5)
@@ -247,15 +272,37 @@ def _lanes(axis: Axes, panel: _Panel, steps: int, first: bool) -> None:
         for column in range(1, columns):
             axis.axvline(column - 0.5, color=PAPER, linewidth=1)
     if len(panel.warps) == 1:
-        axis.set_yticks([0.5, 15.5, 31.5], ["0", "15", "31"])
+        named = (0, 15, 31) if labels > 3 else (0, 31)
+        axis.set_yticks([lane + 0.5 for lane in named], [str(lane) for lane in named])
         label = f"lane, warp {panel.warps[0]}"
     else:
-        kept = range(0, len(panel.warps), 1 if len(panel.warps) <= 8 else -(-len(panel.warps) // 8))
+        kept = range(0, len(panel.warps), -(-len(panel.warps) // max(1, min(labels, MAX_LABELS))))
         axis.set_yticks([32 * place + 16 for place in kept], [str(panel.warps[place]) for place in kept])
         label = "warp"
     if first:
         axis.set_ylabel(label, fontsize=style.text_size(), color=INK)
     axis.xaxis.set_major_locator(MaxNLocator(10, integer=True))
+
+
+def _areas(axis: Axes, states: np.ndarray) -> None:
+    """The states as areas, one shape for each state: an image could not be recoloured for a dark page."""
+    open_areas: dict[tuple[int, int, int], int] = {}  # (state, first lane, lane behind the last) -> first column
+    closed: dict[int, list[tuple[int, int, int, int]]] = {}
+    for column in range(states.shape[1] + 1):
+        runs: set[tuple[int, int, int]] = set()
+        if column < states.shape[1]:
+            edges = [0, *(np.flatnonzero(np.diff(states[:, column])) + 1).tolist(), len(states)]
+            runs = {(int(states[a, column]), a, b) for a, b in itertools.pairwise(edges)}
+        for run in sorted(set(open_areas) - runs):
+            closed.setdefault(run[0], []).append((open_areas.pop(run), column, *run[1:]))
+        for run in runs - set(open_areas):
+            open_areas[run] = column
+    for state, areas in closed.items():
+        if state == DONE:
+            continue
+        corners = [[(x - 0.5, a), (end - 0.5, a), (end - 0.5, b), (x - 0.5, b), (x - 0.5, a)] for x, end, a, b in areas]
+        shape = MarkPath(np.concatenate(corners), np.tile([1, 2, 2, 2, 79], len(areas)).astype(np.uint8))
+        axis.add_patch(PathPatch(shape, facecolor=COLOURS[state], linewidth=0, antialiased=len(states) > FINE))
 
 
 def _left_out(panel: _Panel) -> str:

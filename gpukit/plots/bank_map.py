@@ -17,6 +17,7 @@ from gpukit.plots.style import AMBER, INK, PALE, SKY, VERMILION
 Trace = Mapping[str, Any]
 BANKS, WORD = 32, 4
 MAX_ROWS = 18
+FRAME_INCHES, ROW_INCHES = 2.6, 0.26
 HEAVY = 8  # words of one bank from which a conflict counts as heavy
 
 
@@ -50,7 +51,7 @@ def figure_of(
     data = style.trace_of(trace)
     requests = requests_of(data, "shared", warp, block, array, kinds)
     name = data["arrays"][requests[0]["array"]]["name"]
-    shown = requests[:MAX_ROWS]
+    shown = requests[: style.rows_that_fit(MAX_ROWS, FRAME_INCHES, ROW_INCHES)]
     words = [words_of(data, request) for request in requests]
     worst = max(request["wavefronts"] for request in requests)
     wavefronts = sum(request["wavefronts"] for request in requests)
@@ -64,9 +65,10 @@ def figure_of(
     caption += style.cut_off(data)
     sheet, (axis,) = style.figure(
         title or _title(data["kernel"], requests, words, worst),
-        height=2.6 + 0.26 * len(shown),
+        height=FRAME_INCHES + ROW_INCHES * len(shown),
         caption=caption,
-        note="The number in a bank: different words that it must give.",
+        note="The number in a bank: different words that it must give."
+        + (f" The first {len(shown)} of {len(requests)} requests." if len(shown) < len(requests) else ""),
     )
     for place in range(len(shown)):
         for bank, count in enumerate(words[place].tolist()):
@@ -74,16 +76,10 @@ def figure_of(
             if count:
                 weight = "bold" if count > 1 else "normal"
                 ink = style.ink_on(_colour(count))
-                axis.text(
-                    bank + 0.5,
-                    place,
-                    str(count),
-                    ha="center",
-                    va="center",
-                    fontsize=style.text_size(),
-                    color=ink,
-                    fontweight=weight,
-                )
+                # A large number does not fit into its bank across.
+                upright = 90 if style.is_slide() and count > 9 else 0
+                look: dict[str, Any] = {"fontsize": style.text_size(), "fontweight": weight, "rotation": upright}
+                axis.text(bank + 0.5, place, str(count), ha="center", va="center", color=ink, **look)
     axis.set_xlim(0, BANKS)
     axis.set_ylim(len(shown) - 0.4, -0.6)
     axis.spines[["left", "bottom"]].set_visible(False)

@@ -76,7 +76,10 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
         form.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     _points(sheet, axis, found, x, y)
     style.label(axis, "arithmetic intensity (FLOP per byte of global memory)", "performance (GFLOP/s)")
-    style.legend(axis, axis.get_legend_handles_labels()[0], 1, loc="lower right", bbox_to_anchor=(1, 0))
+    # Names on a slide are large: they need the lower right corner, and nothing is above the roofs.
+    corner: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 1)}
+    place = corner if style.is_slide() else {"loc": "lower right", "bbox_to_anchor": (1, 0)}
+    style.legend(axis, axis.get_legend_handles_labels()[0], 1, **place)
     axis.annotate(
         f"ridge: {ridge:.1f} FLOP/byte",
         (ridge, peak),

@@ -18,6 +18,7 @@ from gpukit.plots.style import AMBER, BLUE, INK, PALE, PAPER
 Trace = Mapping[str, Any]
 SECTOR, LINE = 32, 128
 MAX_ROWS = 20
+FRAME_INCHES, ROW_INCHES = 2.35, 0.24
 MAX_CACHE_LINES = 36
 MIN_COLUMNS = 16
 GAP = 0.6  # columns between cache lines
@@ -63,10 +64,12 @@ def figure_of(
     if len(sheet_rows) < len(rows):
         caption += f" The first {len(sheet_rows)} are shown."
     caption += style.cut_off(data)
+    first = "" if len(sheet_rows) == len(rows) else f"The first {len(sheet_rows)} of {len(rows)} requests."
     sheet, (axis,) = style.figure(
         title or f"A {_kinds(kinds)} request of '{data['kernel']}' uses {share} of the bytes that it moves",
-        height=2.35 + 0.24 * len(sheet_rows),
+        height=FRAME_INCHES + ROW_INCHES * len(sheet_rows),
         caption=caption,
+        note=first,
     )
     empty: list[Rectangle] = []
     full: list[Rectangle] = []
@@ -153,7 +156,7 @@ def _fitting(rows: Sequence[dict[int, int]]) -> tuple[list[dict[int, int]], dict
     """(the first rows, as many as fit, and the column of every sector of the lines that they touch)."""
     shown: list[dict[int, int]] = []
     lines: set[int] = set()
-    for row in rows[:MAX_ROWS]:
+    for row in rows[: style.rows_that_fit(MAX_ROWS, FRAME_INCHES, ROW_INCHES)]:
         more = lines | {sector * SECTOR // LINE for sector in row}
         if shown and len(more) > MAX_CACHE_LINES:
             break

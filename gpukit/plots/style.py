@@ -99,6 +99,24 @@ def scale() -> float:
     return text_size() / TEXT
 
 
+def sheet_height(wanted: float, caption: str = "") -> float:
+    """Inches that a figure gets which wants so many in a report, with this caption."""
+    slide = _SLIDE.get()
+    if not slide:
+        return wanted
+    if slide.height:
+        return slide.height
+    unused = TITLE_ROOM + (CAPTION_ROOM * len(wrapped(caption, TEXT).splitlines()) if caption else 0)
+    return min(scale() * (wanted - unused), SLIDE_HEIGHT)
+
+
+def rows_that_fit(most: int, frame: float, row: float) -> int:
+    """How many rows of `row` inches a figure has room for beside `frame` inches (both as in a report): `most` there."""
+    if not is_slide():
+        return most
+    return max(1, min(most, int((sheet_height(99) / scale() - frame + TITLE_ROOM) / row)))
+
+
 def ink_on(fill: str) -> str:
     """Colour of text on a filled area."""
     if fill in (PAPER, PALE):
@@ -124,15 +142,13 @@ def figure(
     All sizes are those of a report. On a slide text and height grow, the title goes, and `note` takes the caption's
     place: what the slide's heading, text and footer cannot say.
     """
-    slide = _SLIDE.get()
     text_size *= scale()
-    if slide:
-        rest = height - TITLE_ROOM - (CAPTION_ROOM * len(wrapped(caption, TEXT).splitlines()) if caption else 0)
-        height, caption = slide.height or min(scale() * rest, SLIDE_HEIGHT), note
-    sheet = Figure(figsize=(width(), height), dpi=DPI, layout="constrained", facecolor=PAPER)
+    sheet = Figure(figsize=(width(), sheet_height(height, caption)), dpi=DPI, layout="constrained", facecolor=PAPER)
     FigureCanvasAgg(sheet)
     place: dict[str, Any] = {"x": 0.01, "ha": "left", "color": INK}
-    if not slide:
+    if is_slide():
+        caption = note
+    else:
         sheet.suptitle(wrapped(title, title_size, "bold"), fontsize=title_size, fontweight="bold", **place)
     if caption:
         sheet.supxlabel(wrapped(caption, text_size), fontsize=text_size, **place)
@@ -184,7 +200,7 @@ def legend(axis: Axes, handles: Sequence[Any], columns: int, *, at_edge: bool = 
         place |= {"bbox_transform": blended_transform_factory(sheet.transFigure, axis.transAxes)}
         # Wider than the axes, it must not push them aside: an empty heading keeps its room above them.
         rows = -(-len(handles) // columns)
-        axis.set_title("\n".join([" "] * rows), fontsize=1.4 * text_size())
+        axis.set_title("\n".join([" "] * rows), fontsize=1.4 * text_size(), pad=14 if is_slide() else None)
     made = axis.legend(handles=handles, ncols=columns, **look, **{**place, **options})
     made.set_in_layout(not at_edge)
     return made
@@ -269,10 +285,11 @@ class _Noting(RendererAgg):
         super().__init__(*sheet.canvas.get_width_height(), sheet.dpi)
         self.texts: dict[int, Text] = {}
 
-    def draw_text(self, gc: Any, x: Any, y: Any, s: str, *rest: Any, mtext: Text | None = None, **named: Any) -> None:
-        if mtext is not None and s.strip():
-            self.texts[id(mtext)] = mtext
-        super().draw_text(gc, x, y, s, *rest, mtext=mtext, **named)
+    def draw_text(self, *where: Any, **more: Any) -> None:
+        text = more.get("mtext")
+        if text is not None and where[3].strip():  # graphics context, x, y, the string, ...
+            self.texts[id(text)] = text
+        super().draw_text(*where, **more)
 
 
 def texts_of(sheet: Figure) -> list[Text]:

@@ -74,7 +74,8 @@ def figure_of(
     log = bool(counter) and max(above_0) / min(above_0) > LOG_FROM
     names = _names(found)
     letters = max(len(str(row.get("verdict") or "")) for row in found)
-    table_inches = style.scale() * (VALUE_INCHES + STEP_INCHES + (0.15 + VERDICT_INCHES * letters if letters else 0))
+    verdict_inches = 0.15 + VERDICT_INCHES * letters if letters else 0
+    table_inches = (1.2 * style.scale() if style.is_slide() else 1) * (VALUE_INCHES + STEP_INCHES + verdict_inches)
     sheet, (axis, table) = style.figure(
         title or _title(found, names, values, counter),
         columns=2,
@@ -95,7 +96,7 @@ def figure_of(
     axis.set_yticks(range(len(found)), [mark + name for mark, name in zip(_marks(found), names, strict=True)])
     for name, value in lines.items():
         axis.axvline(value, linestyle=CEILINGS[name], color=INK, linewidth=1.5, zorder=3)
-    _numbers(table, found, values, before, table_inches)
+    _numbers(table, found, values, before, VALUE_INCHES + STEP_INCHES + verdict_inches)
     for side in (axis, table):
         side.set_ylim(len(found) - 0.5, -0.5)
     style.label(axis, f"{counter} (less is better)" if counter else "measured bandwidth (GB/s, 1 GB = 1e9 bytes)")
@@ -151,7 +152,7 @@ def _numbers(
 ) -> None:
     """Columns to the right of the bars: the value, the step, the verdict."""
     table.set_axis_off()
-    table.set_xlim(0, inches / style.scale())
+    table.set_xlim(0, inches)
     look: dict[str, Any] = {"va": "center_baseline", "fontsize": style.text_size(), "color": INK}
     for place, (row, value, prior) in enumerate(zip(rows, values, before, strict=True)):
         table.text(VALUE_INCHES - 0.1, place, style.number(value), ha="right", fontweight="bold", **look)
