@@ -48,7 +48,7 @@ def _facts(result: dict[str, Any]) -> dict[str, Any]:
     return {"device": device, "date": made["date"], "n": result["n"]}
 
 
-def _timed(result: dict[str, Any]) -> list[dict[str, Any]]:
+def timed_rows(result: dict[str, Any]) -> list[dict[str, Any]]:
     """Rungs with a bandwidth, as rows."""
     rows = []
     for entry in result["rungs"]:
@@ -63,6 +63,7 @@ def _timed(result: dict[str, Any]) -> list[dict[str, Any]]:
                 "bandwidth_gb_s": entry["bandwidth_gb_s"],
                 "low": moved / (timing["median_s"] + half) / 1e9,
                 "high": moved / max(timing["median_s"] - half, timing["minimum_s"] / 2) / 1e9,
+                "best": moved / timing["minimum_s"] / 1e9,
                 "produces": entry["produces"],
                 "verdict": _verdict(entry),
                 "flops_per_byte": (entry["flops"] or 0) / moved,
@@ -83,7 +84,7 @@ def _ladder(result: dict[str, Any], path: Path) -> bool:
     from gpukit import plots
 
     if result["device"] == "gpu":
-        rows = _timed(result)
+        rows = timed_rows(result)
         known = {name: speed for name, speed in result["ceilings"].items() if speed}
         if rows:
             plots.ladder(rows, path, ceilings=known, **_facts(result))
@@ -106,7 +107,7 @@ def _roofline(result: dict[str, Any], path: Path) -> bool:
     from gpukit import plots
     from gpukit.gpus import gpu_called
 
-    points = [row for row in _timed(result) if row["flops_per_byte"]]
+    points = [row for row in timed_rows(result) if row["flops_per_byte"]]
     if result["device"] != "gpu" or not points:
         return False
     name = result["machine"].get("gpu", "")

@@ -154,7 +154,8 @@ def _side_by_side(panels: Sequence[_Panel], title: str) -> Figure:
         turns = min(panel.states.shape[1], MAX_STEPS)
         axis.set_xlabel(f"turn of this line{_left_out(panel)}", fontsize=style.text_size(), color=INK)
         axis.set_xticks(_some(turns), [str(turn + 1) for turn in _some(turns)])
-    sheet.legend(handles=_handles(panels), loc="outside lower left", ncols=4, frameon=False, fontsize=style.text_size())
+    look: dict[str, Any] = {"frameon": False, "fontsize": style.text_size(), "labelcolor": INK}
+    sheet.legend(handles=_handles(panels), loc="outside lower left", ncols=4, **look)
     return sheet
 
 

@@ -14,11 +14,11 @@ from matplotlib.ticker import FuncFormatter
 
 from gpukit.errors import GpukitError
 from gpukit.plots import style
-from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE
+from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE, PAPER
 
 Row = Mapping[str, Any]
 BANDWIDTH = "bandwidth_gb_s"
-CEILINGS: dict[str, Any] = {"copy": "--", "read": "-.", "data sheet": "-"}
+CEILINGS: dict[str, Any] = {"copy": "--", "read": "-.", "data sheet": "-", "goal": ":"}
 LOG_FROM = 30  # largest over smallest value of a counter from which its axis is logarithmic
 SHORT = {"CUDA C++": "C++"}
 HOST, ONE_NUMBER = "host", "one number"
@@ -40,6 +40,7 @@ def figure_of(
     date: str = "",
     n: int | None = None,
     counter: str = "",
+    newest: str = "",
     title: str = "",
 ) -> Figure:
     """The ladder as a waterfall: one bar per rung, first on top, split into what the rung above it in the table has and
@@ -47,13 +48,17 @@ def figure_of(
 
     Args:
         rows: one per rung, in the order of the ladder: "name", "bandwidth_gb_s" (1e9 bytes/s), and, where known,
-            "language", "low" and "high" (the spread), "produces" ("one number", or what else is left), "verdict"
-            (a word or two), "against" (name of the row it is compared with; default: the nearest row above in the same
-            language). Rows of the language "host" (libraries, NumPy) stand for themselves.
-        ceilings: "copy", "read" and "data sheet" in GB/s, as far as they are known.
+            "language", "low" and "high" (the spread), "best" (of the fastest run; drawn with `newest`), "produces"
+            ("one number", or what else is left), "verdict" (a word or two), "against" (name of the row it is compared
+            with; default: the nearest row above in the same language). Rows of the language "host" (libraries, NumPy)
+            stand for themselves.
+        ceilings: "copy", "read", "data sheet" and "goal" in GB/s, as far as they are known.
         device, date, n: for the caption.
         counter: draw this key of the rows instead, a count for which less is better. Named as it is to be read
             ("global load sectors per element"); the axis is logarithmic where values differ more than 30-fold.
+        newest: name of the row that this ladder has come to: rows above it are pale, it is solid, and those below have
+            only their room, so that nothing moves from one slide to the next. Beside the step stands the share of the
+            copy, where that is known.
         title: instead of the one that states what the ladder gains.
 
     Raises:
@@ -66,6 +71,9 @@ def figure_of(
         bad = found[values.index(min(values))]["name"]
         raise GpukitError(f"the ladder: {key} of {bad} is {min(values):g}; that cannot be")
     before = _before(found, values)
+    if newest and newest not in [row["name"] for row in found]:
+        raise GpukitError(f"the ladder has no row {newest!r}; it has {', '.join(str(row['name']) for row in found)}")
+    shown = next((place + 1 for place, row in enumerate(found) if row["name"] == newest), len(found))
     lines = {} if counter else {name: value for name, value in (ceilings or {}).items() if value}
     unknown = set(lines) - set(CEILINGS)
     if unknown:
@@ -73,11 +81,12 @@ def figure_of(
     above_0 = [value for value in values if value] or [1.0]
     log = bool(counter) and max(above_0) / min(above_0) > LOG_FROM
     names = _names(found)
-    letters = max(len(str(row.get("verdict") or "")) for row in found)
+    beside = _beside(found, values, lines, newest)
+    letters = max(map(len, beside))
     verdict_inches = 0.15 + VERDICT_INCHES * letters if letters else 0
     table_inches = (1.2 * style.scale() if style.is_slide() else 1) * (VALUE_INCHES + STEP_INCHES + verdict_inches)
     sheet, (axis, table) = style.figure(
-        title or _title(found, names, values, counter),
+        title or _title(found[:shown], names, values[:shown], counter),
         columns=2,
         widths=[style.width() - table_inches, table_inches],
         height=FRAME_INCHES + ROW_INCHES * len(found),
@@ -85,8 +94,14 @@ def figure_of(
         note=_caption(found, "", "", None, ""),
     )
     low = min(above_0) / 2 if log else 0.0
-    for place, (row, value, prior) in enumerate(zip(found, values, before, strict=True)):
-        _bar(axis, place, max(value, low), None if prior is None else max(prior, low), low, counter, _is_host(row))
+    for place, (row, value, prior) in enumerate(zip(found[:shown], values, before, strict=False)):
+        if newest:
+            look: dict[str, Any] = {"color": BLUE} if place == shown - 1 else {"color": PALE}
+            axis.barh(place, value - low, left=low, height=0.66, zorder=2, **look)
+        else:
+            _bar(axis, place, max(value, low), None if prior is None else max(prior, low), low, counter, _is_host(row))
+        if newest and row.get("best") is not None:
+            axis.plot(row["best"], place, "D", color=PAPER, markeredgecolor=INK, markersize=7, zorder=5)
         if row.get("low") is not None and row.get("high") is not None and not counter:
             axis.plot([row["low"], row["high"]], [place, place], "-", color=INK, linewidth=1.5, zorder=4)
     top = max([*above_0, *lines.values(), *(row.get("high") or 0 for row in found if not counter)])
@@ -96,11 +111,13 @@ def figure_of(
     axis.set_yticks(range(len(found)), [mark + name for mark, name in zip(_marks(found), names, strict=True)])
     for name, value in lines.items():
         axis.axvline(value, linestyle=CEILINGS[name], color=INK, linewidth=1.5, zorder=3)
-    _numbers(table, found, values, before, VALUE_INCHES + STEP_INCHES + verdict_inches)
+    _numbers(table, values[:shown], before, beside, VALUE_INCHES + STEP_INCHES + verdict_inches)
     for side in (axis, table):
         side.set_ylim(len(found) - 0.5, -0.5)
     style.label(axis, f"{counter} (less is better)" if counter else "measured bandwidth (GB/s, 1 GB = 1e9 bytes)")
-    style.legend(axis, _handles(found, values, before, lines, counter), columns=4, at_edge=True)
+    style.legend(
+        axis, _handles(found, values, before, lines, counter, newest), columns=5 if newest else 4, at_edge=True
+    )
     return sheet
 
 
@@ -147,19 +164,26 @@ def _bar(axis: Axes, place: int, value: float, prior: float | None, low: float, 
         )
 
 
+def _beside(rows: Sequence[Row], values: Sequence[float], lines: Mapping[str, float], newest: str) -> list[str]:
+    """What stands beside the step of each row: its verdict, or its share of the copy."""
+    if not newest:
+        return [str(row.get("verdict") or "") for row in rows]
+    copy = lines.get("copy")
+    return [f"{value / copy:.0%} of copy" if copy else "" for value in values]
+
+
 def _numbers(
-    table: Axes, rows: Sequence[Row], values: Sequence[float], before: Sequence[float | None], inches: float
+    table: Axes, values: Sequence[float], before: Sequence[float | None], beside: Sequence[str], inches: float
 ) -> None:
-    """Columns to the right of the bars: the value, the step, the verdict."""
+    """Columns to the right of the bars: the value, the step, and what stands beside it."""
     table.set_axis_off()
     table.set_xlim(0, inches)
     look: dict[str, Any] = {"va": "center_baseline", "fontsize": style.text_size(), "color": INK}
-    for place, (row, value, prior) in enumerate(zip(rows, values, before, strict=True)):
+    for place, (value, prior, more) in enumerate(zip(values, before, beside, strict=False)):
         table.text(VALUE_INCHES - 0.1, place, style.number(value), ha="right", fontweight="bold", **look)
         step = "" if prior is None else _step(value, prior)
         table.text(VALUE_INCHES + STEP_INCHES - 0.05, place, step, ha="right", **look)
-        verdict = style.plain(str(row.get("verdict") or ""))
-        table.text(VALUE_INCHES + STEP_INCHES + 0.1, place, verdict, ha="left", **look)
+        table.text(VALUE_INCHES + STEP_INCHES + 0.1, place, style.plain(more), ha="left", **look)
 
 
 def _step(value: float, prior: float) -> str:
@@ -238,12 +262,15 @@ def _handles(
     before: Sequence[float | None],
     lines: Mapping[str, float],
     counter: str,
+    newest: str,
 ) -> list[Any]:
     """The legend: only what is there."""
     pairs = [(value, prior) for value, prior in zip(values, before, strict=True) if prior is not None]
     rises, falls = any(value > prior for value, prior in pairs), any(value < prior for value, prior in pairs)
     handles: list[Any] = []
-    if counter:
+    if newest:
+        handles += [Patch(color=PALE, label="earlier"), Patch(color=BLUE, label="new")]
+    elif counter:
         handles.append(Patch(color=PALE, label="needed"))
         if falls:
             handles.append(Patch(facecolor="none", edgecolor=BLUE, label="saved"))
@@ -256,8 +283,10 @@ def _handles(
             handles.append(Patch(color=BLUE, label="gained"))
         if falls:
             handles.append(Patch(facecolor="none", edgecolor=AMBER, hatch="////", label="lost"))
-    if any(map(_is_host, rows)):
+    if any(map(_is_host, rows)) and not newest:
         handles.append(Patch(color=GREY, label="library or host"))
+    if newest and any(row.get("best") is not None for row in rows):
+        handles.append(Line2D([], [], linestyle="", marker="D", color=PAPER, markeredgecolor=INK, label="fastest run"))
     for name, value in lines.items():
         handles.append(Line2D([], [], linestyle=CEILINGS[name], color=INK, label=f"{name} {value:,.0f} GB/s"))
     return handles
