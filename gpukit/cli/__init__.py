@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gpukit import __version__, plugins
-from gpukit.cli import families, grading, labs, output, releasing
+from gpukit.cli import families, grading, labs, output, releasing, slides
 from gpukit.errors import GpukitError
 
 if TYPE_CHECKING:
@@ -265,6 +265,7 @@ def check(target: str, arguments: tuple[str, ...], **options: Any) -> int:
 cli.add_command(families.list_kernels)
 cli.add_command(families.bench)
 cli.add_command(releasing.release)
+cli.add_command(slides.slides)
 cli.add_command(grading.grade)
 cli.add_command(grading.autograder)
 for command in labs.COMMANDS:

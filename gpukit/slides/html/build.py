@@ -1,0 +1,82 @@
+"""Building: from the decks' files to a folder of pages."""
+
+from __future__ import annotations
+
+import multiprocessing
+import time
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from dataclasses import dataclass
+from pathlib import Path
+
+from gpukit.errors import GpukitError
+from gpukit.files import write_whole
+from gpukit.slides import commands, expand
+from gpukit.slides.html.deck import deck_page
+from gpukit.slides.html.index import index_page
+from gpukit.slides.html.labs import lab_page
+from gpukit.slides.html.marp import marp_markdown
+from gpukit.slides.html.site import INDEX, LIVE, Link, Site
+from gpukit.slides.model import Deck
+
+Main = Callable[[Sequence[str]], int]
+
+
+@dataclass(frozen=True)
+class Built:
+    """What became of a deck: the deck, or why there is none. `seconds` it took."""
+
+    name: str
+    seconds: float
+    deck: Deck | None = None
+    error: str = ""
+
+
+def build(
+    site: Site, out: Path, decks: Sequence[Path], jobs: int, main: Main, *, apart: bool = False
+) -> Iterator[Built]:
+    """Build decks in so many processes, each as it is done; and before them the index and the labs' pages.
+
+    `main` is gpukit's command line, which decks show the output of. A deck that is wrong stops no other. `apart`: not
+    in this process, however few there are.
+    """
+    write_texts(site, out)
+    if not apart and (jobs <= 1 or len(decks) <= 1):
+        for path in decks:
+            yield built(site, out, path, main)
+        return
+    # New processes everywhere: a copy of this one would have its threads' locks and not its threads.
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(min(jobs, max(1, len(decks))), mp_context=context) as pool:
+        for future in as_completed([pool.submit(built, site, out, path, main) for path in decks]):
+            yield future.result()
+
+
+def built(site: Site, out: Path, path: Path, main: Main) -> Built:
+    """Build one deck."""
+    begun = time.perf_counter()
+    try:
+        deck = expand.read(path, site.root, commands.runner(main, site.root))
+        write_deck(site, out, deck)
+    except GpukitError as error:
+        return Built(path.stem, time.perf_counter() - begun, error=str(error))
+    return Built(path.stem, time.perf_counter() - begun, deck)
+
+
+def write_deck(site: Site, out: Path, deck: Deck) -> None:
+    """The page of a deck, and for Marp its Markdown and pictures."""
+    write_whole(out / f"{deck.name}.html", deck_page(deck, site.deck_neighbours(deck.name)), parents=True)
+    write_whole(out / f"{deck.name}.marp.md", marp_markdown(deck))
+    for old in (out / "figures").glob(f"{deck.name}-*.svg"):
+        if f"figures/{old.name}" not in deck.assets:
+            old.unlink()
+    for name, asset in deck.assets.items():
+        write_whole(out / name, asset.svg, parents=True)
+
+
+def write_texts(site: Site, out: Path) -> None:
+    """The index and the labs' pages."""
+    live = Link(LIVE, "Live cells") if (out / LIVE).is_file() else None
+    write_whole(out / INDEX, index_page(site, live), parents=True)
+    for lab in site.labs:
+        write_whole(out / lab.page, lab_page(site, lab, live))

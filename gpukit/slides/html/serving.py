@@ -1,0 +1,188 @@
+"""Serving: pages on this computer alone, built again when what they are made of changes, and reloaded by themselves."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from html import escape
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from gpukit.errors import GpukitError
+from gpukit.slides.errors import SlidesError
+from gpukit.slides.html import build as building
+from gpukit.slides.html import page
+from gpukit.slides.html import site as sites
+from gpukit.slides.html.build import Built, Main
+from gpukit.slides.html.site import INDEX
+from gpukit.slides.model import Deck
+
+HOST = "127.0.0.1"
+EVENTS = "/events"
+# Pages may send nothing anywhere; served here they may ask this server whether they have changed.
+RELOAD = f'<script>new EventSource("{EVENTS}").onmessage = () => location.reload();</script>'
+WATCHED = ("slides", "gpukit", "labs", "data/results", "data/gpus.toml")
+THEME = (".css", ".js")
+SECONDS = 15.0  # between two signs of life, by which the server learns that a reader went away
+
+
+class Show:
+    """What is served now: the decks as last built, and what is wrong with those that are not."""
+
+    def __init__(self, root: Path, out: Path, jobs: int, main: Main, say: Callable[[str], None]):
+        self.root, self.out, self.jobs, self.main, self.say = root, out, jobs, main, say
+        self.decks: dict[str, Deck] = {}
+        self.errors: dict[str, str] = {}
+        self.version = 0
+        self.changed = threading.Condition()
+
+    def build(self, files: Sequence[Path]) -> None:
+        """Build these decks, and tell the pages. Errors are kept, to be shown in the pages' place."""
+        try:
+            site = sites.read(self.root)
+            # In new processes, since this one has the old figures and kernels imported.
+            for done in building.build(site, self.out, files, self.jobs, self.main, apart=True):
+                self._keep(done)
+        except GpukitError as error:
+            self.errors[INDEX] = str(error)
+            self.say(str(error))
+        else:
+            self.errors.pop(INDEX, None)
+        self._tell()
+
+    def restyle(self) -> None:
+        """Write all pages anew: the theme has changed, and no deck."""
+        page.forget()
+        site = sites.read(self.root)
+        building.write_texts(site, self.out)
+        for deck in self.decks.values():
+            building.write_deck(site, self.out, deck)
+        self.say(f"theme: {len(self.decks)} decks")
+        self._tell()
+
+    def update(self, changed: Iterable[str]) -> None:
+        """Do what a change of these files asks for."""
+        paths = [Path(name) for name in changed]
+        if any(path.suffix in THEME for path in paths):
+            self.restyle()
+        rest = [path for path in paths if path.suffix not in THEME]
+        if rest and (files := self.made_of(rest)):
+            self.build(files)
+
+    def made_of(self, changed: Sequence[Path]) -> list[Path]:
+        """The decks that these files are, or that name one of them."""
+        names = {path.relative_to(self.root).as_posix() for path in changed if path.is_relative_to(self.root)}
+        labs = {name.split("/")[1] for name in names if name.startswith("labs/")}
+        found = []
+        for file in sites.deck_files(self.root):
+            text = file.read_text(encoding="utf-8", errors="replace")
+            if file in changed or any(name in text for name in names) or any(lab in text for lab in labs):
+                found.append(file)
+        return found
+
+    def newer(self, seen: int, seconds: float) -> int:
+        """The version, as soon as it is no longer the one that was seen, or after so many seconds."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.version != seen, seconds)
+            return self.version
+
+    def _keep(self, done: Built) -> None:
+        if done.deck is None:
+            self.errors[f"{done.name}.html"] = done.error
+            self.say(f"{done.name}: {done.error}")
+        else:
+            self.errors.pop(f"{done.name}.html", None)
+            self.decks[done.name] = done.deck
+            self.say(f"{done.name}: {len(done.deck.slides)} slides, {done.seconds:.1f} s")
+
+    def _tell(self) -> None:
+        with self.changed:
+            self.version += 1
+            self.changed.notify_all()
+
+
+def serve(root: Path, out: Path, port: int, jobs: int, main: Main, say: Callable[[str], None]) -> None:
+    """Build, serve and watch until the process is interrupted. Raises SlidesError when the port is taken."""
+    show = Show(root, out, jobs, main, say)
+    try:
+        server = ThreadingHTTPServer((HOST, port), partial(Handler, show))
+    except OSError as error:
+        raise SlidesError(f"cannot serve at port {port}: {error.strerror}; choose another with --port") from None
+    server.daemon_threads = True
+    with server:
+        show.build(sites.deck_files(root))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        say(f"http://{HOST}:{server.server_port}/  (Ctrl-C ends it)")
+        try:
+            watch(show)
+        finally:
+            server.shutdown()
+
+
+def watch(show: Show) -> None:
+    import watchfiles
+
+    folders = [path for name in WATCHED if (path := show.root / name).exists()]
+    for changes in watchfiles.watch(*folders, watch_filter=partial(_is_source, show.out), raise_interrupt=True):
+        show.update(path for _, path in changes)
+
+
+def _is_source(out: Path, change: object, name: str) -> bool:
+    path = Path(name)
+    return path.suffix in (".md", ".py", ".cu", ".cuh", ".json", ".toml", *THEME) and not path.is_relative_to(out)
+
+
+class Handler(SimpleHTTPRequestHandler):
+    """Answers with the pages of the folder, each with the script that reloads it, or with what is wrong with it."""
+
+    def __init__(self, show: Show, *rest: object):
+        self.show = show
+        super().__init__(*rest, directory=str(show.out))  # type: ignore[arg-type]
+
+    def do_GET(self) -> None:
+        name = unquote(urlsplit(self.path).path).lstrip("/") or INDEX
+        if self.path == EVENTS:
+            self._events()
+        elif name in self.show.errors:
+            self._page(error_page(name, self.show.errors[name]), 500)
+        elif name.endswith(".html") and "/" not in name and name != sites.LIVE and (self.show.out / name).is_file():
+            self._page((self.show.out / name).read_text(encoding="utf-8"))
+        else:
+            super().do_GET()
+
+    def log_message(self, format: str, *args: object) -> None:
+        """Requests are not worth a line."""
+
+    def _page(self, html: str, status: int = 200) -> None:
+        html = html.replace("default-src 'none';", "default-src 'none'; connect-src 'self';", 1)
+        body = html.replace("</body>", f"{RELOAD}\n</body>").encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "text/html; charset=utf-8")
+        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Cache-Control", "no-store")
+        self.end_headers()
+        self.wfile.write(body)
+
+    def _events(self) -> None:
+        """Says so when there is something new, until the reader goes away."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        seen = self.show.version
+        try:
+            while True:
+                now = self.show.newer(seen, SECONDS)
+                self.wfile.write(b": waiting\n\n" if now == seen else b"data: new\n\n")
+                seen = now
+                self.wfile.flush()
+        except OSError:
+            return
+
+
+def error_page(name: str, message: str) -> str:
+    """What is shown in the place of a page that cannot be built: the sentence."""
+    title = f"{name} cannot be built"
+    header = f'<header class="bar"><nav aria-label="Decks and labs"><a href="{INDEX}">All decks</a></nav></header>'
+    return page.page(title, "", f"<h1>{escape(title)}</h1>\n<p>{escape(message)}</p>", "text", header)
