@@ -71,7 +71,13 @@ def _by_size(problem: str, series: Sequence[tuple[str, str, str, str]], marked: 
     if marked:
         axis.axvline(marked, color=GREEN, linewidth=2, linestyle="--", zorder=0)
         axis.text(
-            marked / 1.3, high * 2, f"from {marked:,} on\nthe GPU is first", ha="right", va="top", color=INK, fontsize=style.text_size()
+            marked / 1.3,
+            high * 2,
+            f"from {marked:,} on\nthe GPU is first",
+            ha="right",
+            va="top",
+            color=INK,
+            fontsize=style.text_size(),
         )
     axis.set_xticks(sizes[::2], [f"{n:,}" for n in sizes[::2]])
     axis.xaxis.set_minor_locator(NullLocator())
@@ -117,7 +123,15 @@ def chips() -> Figure:
         x, y = 6.1 * (place % 2), 6.9 - 2.6 * (place // 2)
         _box(cpu, x, y, 5.8, 2.4, AMBER)
         _box(cpu, x + 0.2, y + 0.2, 2.0, 2.0, BLUE, "core")
-        cpu.text(x + 4.05, y + 1.2, "branch\nprediction", ha="center", va="center", fontsize=style.text_size(), color=style.ink_on(AMBER))
+        cpu.text(
+            x + 4.05,
+            y + 1.2,
+            "branch\nprediction",
+            ha="center",
+            va="center",
+            fontsize=style.text_size(),
+            color=style.ink_on(AMBER),
+        )
     _box(cpu, 0, 1.6, 11.9, 2.4, SKY, "large cache")
     _box(cpu, 0, 0.1, 11.9, 1.2, PALE, "memory")
     for place in range(30):
@@ -163,7 +177,10 @@ def copies() -> Figure:
         ("T4, published", there["copy_in_ms"], there["kernel_ms"], there["copy_out_ms"]),
         *(
             (name, ours[key] * 1e3, ours["kernel_s"] * 1e3, ours["copy_out_s"] * 1e3)
-            for name, key in (("H200, ordinary memory", "copy_in_pageable_s"), ("H200, pinned memory", "copy_in_pinned_s"))
+            for name, key in (
+                ("H200, ordinary memory", "copy_in_pageable_s"),
+                ("H200, pinned memory", "copy_in_pinned_s"),
+            )
         ),
     )
     sheet, (axis,) = style.figure("", height=2.5)
@@ -172,13 +189,23 @@ def copies() -> Figure:
         for part, colour in zip(parts, (VERMILION, BLUE, GREEN), strict=True):
             axis.barh(place, part, left=left, color=colour, height=0.6)
             left += part
-        axis.text(left, place, f"  {left:.1f} ms, of which the kernel {parts[1] / left:.1%}", va="center", fontsize=style.text_size(), color=INK)
+        axis.text(
+            left,
+            place,
+            f"  {left:.1f} ms, of which the kernel {parts[1] / left:.1%}",
+            va="center",
+            fontsize=style.text_size(),
+            color=INK,
+        )
     axis.set_yticks(range(len(rows)), [name for name, *_ in rows])
     axis.invert_yaxis()
     axis.set_xlim(0, 15.2 * 2)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
-    handles = [Rectangle((0, 0), 1, 1, color=colour, label=name) for colour, name in ((VERMILION, "copy in"), (BLUE, "kernel"), (GREEN, "copy out"))]
+    handles = [
+        Rectangle((0, 0), 1, 1, color=colour, label=name)
+        for colour, name in ((VERMILION, "copy in"), (BLUE, "kernel"), (GREEN, "copy out"))
+    ]
     style.legend(axis, handles, columns=3)
     return sheet
 
@@ -192,4 +219,12 @@ def _blank(axis: Axes, right: float, top: float) -> None:
 def _box(axis: Axes, x: float, y: float, width: float, height: float, fill: str, text: str = "") -> None:
     axis.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=INK, linewidth=0.8))
     if text:
-        axis.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=style.text_size(), color=style.ink_on(fill))
+        axis.text(
+            x + width / 2,
+            y + height / 2,
+            text,
+            ha="center",
+            va="center",
+            fontsize=style.text_size(),
+            color=style.ink_on(fill),
+        )

@@ -1,0 +1,110 @@
+"""Figures of the deck on divergence."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+from matplotlib.figure import Figure
+
+import gpukit
+from gpukit.kernels import divergence, purchases
+from gpukit.plots import activity, style
+from gpukit.plots.style import AMBER, BLUE, INK
+from gpukit.resources import data_file
+
+TWO_WARPS = 64
+CUSTOMERS = 256  # one block
+SEED = 2
+
+
+# --- two sides -------------------------------------------------------------------------------------------------------
+
+
+def two_sides() -> Figure:
+    """Two warps of by_lane and of by_warp: who works at each step."""
+    x, y = np.arange(TWO_WARPS, dtype=np.int32), np.zeros(TWO_WARPS, np.int32)
+    kernels = (divergence.by_lane, divergence.by_warp)
+    return activity.figure_of([gpukit.trace(kernel, 1, TWO_WARPS, x, y).to_dict() for kernel in kernels])
+
+
+def kinds() -> Figure:
+    """Time of the k-way branch by how many kinds lie in a warp, and the lanes that work."""
+    rungs = _recorded("switch")["rungs"]
+    sheet, (axis,) = style.figure("", height=3.7)
+    python = [rung for rung in rungs if rung["language"] == "numba"]
+    values = [rung["timing"]["median_s"] * 1e3 for rung in python]
+    least = values[-1]
+    axis.barh(range(len(python)), [least] * len(python), color=BLUE, height=0.62)
+    axis.barh(
+        range(len(python)),
+        [value - least for value in values],
+        left=least,
+        color=AMBER,
+        edgecolor=INK,
+        linewidth=0.8,
+        height=0.62,
+        hatch="//",
+    )
+    for place, (rung, value) in enumerate(zip(python, values, strict=True)):
+        lanes = rung["counters"]["values"]["active_lanes_per_instruction"]
+        told = f"  {value:.1f} ms, {lanes:.1f} of 32 lanes at work"
+        axis.text(value, place, told, va="center", fontsize=style.text_size(), color=INK)
+    names = [rung["name"].removeprefix("kinds_") for rung in python]
+    axis.set_yticks(range(len(python)), [f"{name} kind{'s' * (name != '1')}" for name in names])
+    axis.invert_yaxis()
+    axis.set_xlim(0, max(values) * 1.62)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    return sheet
+
+
+# --- loops -----------------------------------------------------------------------------------------------------------
+
+
+def loops() -> Figure:
+    """One block of 256 customers, as they came and grouped: lanes at each turn of the loop."""
+    offsets, amounts = customers()
+    totals = np.zeros(CUSTOMERS, np.int32)
+    order = purchases.order_of_groups(offsets)
+    before = gpukit.trace(purchases.customer_per_thread, 1, CUSTOMERS, offsets, amounts, totals)
+    after = gpukit.trace(purchases.grouped, 1, CUSTOMERS, offsets, amounts, order, totals)
+    return activity.figure_of([before.to_dict(), after.to_dict()], only="+=")
+
+
+def five_customers() -> Figure:
+    """Customers with 2, 5, 20, 100 and 4 purchases: how long each lane works, and how long it waits."""
+    lengths = purchases.FIRST
+    sheet, (axis,) = style.figure("", height=2.9)
+    longest = max(lengths)
+    axis.barh(range(len(lengths)), lengths, color=BLUE, height=0.7, label="adds a purchase")
+    axis.barh(
+        range(len(lengths)),
+        [longest - length for length in lengths],
+        left=lengths,
+        color=AMBER,
+        edgecolor=INK,
+        linewidth=0.8,
+        height=0.7,
+        hatch="//",
+        label="idle: the warp goes on for lane 3",
+    )
+    axis.set_yticks(range(len(lengths)), [f"lane {lane}: {length}" for lane, length in enumerate(lengths)])
+    axis.invert_yaxis()
+    axis.set_xlim(0, longest)
+    axis.set_xticks([1, *range(20, longest + 1, 20)])
+    axis.set_xlabel("turn of the loop", fontsize=style.text_size(), color=INK)
+    style.legend(axis, axis.get_legend_handles_labels()[0], columns=2)
+    return sheet
+
+
+def customers() -> tuple[np.ndarray, np.ndarray]:
+    """Offsets, int32 (257,), and amounts in cents, int32, of 256 customers."""
+    rng = np.random.default_rng(SEED)
+    offsets = np.concatenate(([0], np.cumsum(purchases.lengths_of(CUSTOMERS, rng)))).astype(np.int32)
+    return offsets, rng.integers(0, purchases.DEAREST, offsets[-1]).astype(np.int32)
+
+
+def _recorded(family: str) -> dict[str, Any]:
+    return json.loads(data_file(f"results/bench_h200_{family}.json").read_text(encoding="utf-8"))

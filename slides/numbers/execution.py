@@ -1,0 +1,149 @@
+"""Numbers and tables of the deck on execution."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+import gpukit
+from gpukit.gpus import find_gpu
+from gpukit.occupancy import occupancy
+from gpukit.resources import data_file
+from gpukit.slides import Measured, Table
+
+RECORDED = "data/results/bench_h200_execution.json"
+SHEET = "data/gpus.toml"
+LADDER = ("vector_add", "one_thread_per_block", "one_warp_per_block", "add_2d", "grid_stride", "too_small_grid")
+BLOCK = 256
+ELEMENTS = 700  # in blocks of 256: the last block is a part of one, and so is the last warp with work
+
+
+# --- 700 elements in blocks of 256 -----------------------------------------------------------------------------------
+
+
+def blocks() -> int:
+    return -(-ELEMENTS // BLOCK)
+
+
+def threads() -> int:
+    return _marked().threads
+
+
+def warps() -> int:
+    return _marked().warps
+
+
+def idle_threads() -> int:
+    report = _marked()
+    return report.threads - report.counters["global_store_bytes"] // 4
+
+
+def busy_warps() -> int:
+    return _marked().counters["global_store_requests"]
+
+
+def idle_warps() -> int:
+    return warps() - busy_warps()
+
+
+def _marked() -> gpukit.Report:
+    mark = gpukit.load("labs/01_execution/given.py")["mark"]
+    return gpukit.profile(mark, blocks(), BLOCK, np.zeros(ELEMENTS, np.int32), hazards=False)
+
+
+# --- the recorded ladder ---------------------------------------------------------------------------------------------
+
+
+def counters() -> Table:
+    """What the machine counts for three launches of one kernel, at 2^20 elements."""
+    keys = ("global_load_requests", "global_load_sectors", "warp_instructions", "active_lanes_per_instruction")
+    rows = []
+    for name in LADDER[:3]:
+        values = rung(name)["counters"]["values"]
+        rows.append([name, *(f"{values[key]:,}" for key in keys[:3]), f"{values[keys[3]]:.0f} of 32"])
+    header = ["launch", "load requests", "load sectors", "warp instructions", "active lanes"]
+    return Table(header, rows, numeric=[1, 2, 3, 4], strong=[1])
+
+
+def starts() -> Table:
+    """How many blocks each SM starts in a microsecond."""
+    rows = []
+    for name, threads_a_block in (("vector_add", BLOCK), ("one_warp_per_block", 32), ("one_thread_per_block", 1)):
+        seconds = rung(name)["timing"]["median_s"]
+        count = -(-recorded()["n"] // threads_a_block)
+        rate = count / seconds / 1e6 / recorded()["machine"]["sms"]
+        rows.append([name, threads_a_block, f"{count:,}", f"{seconds * 1e3:.2f} ms", f"{rate:.1f}"])
+    header = ["launch", "threads a block", "blocks", "time", "blocks an SM starts in 1 us"]
+    return Table(header, rows, [RECORDED], numeric=[1, 2, 3, 4], strong=[1, 2])
+
+
+def slower(name: str) -> float:
+    return rung(name)["timing"]["median_s"] / rung("vector_add")["timing"]["median_s"]
+
+
+def one_thread_slower() -> Measured:
+    return Measured(f"{slower('one_thread_per_block'):.0f}", RECORDED)
+
+
+def one_warp_slower() -> Measured:
+    return Measured(f"{slower('one_warp_per_block'):.1f}", RECORDED)
+
+
+def warps_by_grid() -> Table:
+    """Bandwidth of the grid-stride loop by the warps that each SM has, up to a full card."""
+    data = recorded()
+    sms, block_warps = data["machine"]["sms"], data["block"] // 32
+    rows = []
+    for row in data["sweep"]["rows"]:
+        if row["rung"] == "grid_stride" and row["blocks"] % sms == 0:  # as many blocks on every SM
+            resident = row["blocks"] // sms * block_warps
+            rows.append(
+                [
+                    f"{row['blocks']:,}",
+                    resident,
+                    f"{resident / find_gpu('H200').max_warps_per_sm:.1%}".replace(".0%", "%").replace("%", " %"),
+                    f"{row['bandwidth_gb_s']:,.0f} GB/s",
+                    f"{row['fraction_of_copy']:.0%}".replace("%", " %"),
+                ]
+            )
+    header = ["blocks of 256", "warps an SM", "occupancy", "bandwidth", "of a copy"]
+    return Table(header, rows, [RECORDED], numeric=[0, 1, 2, 3, 4], strong=[len(rows) - 1])
+
+
+def recorded() -> dict[str, Any]:
+    return json.loads(data_file(RECORDED.removeprefix("data/")).read_text(encoding="utf-8"))
+
+
+def rung(key: str) -> dict[str, Any]:
+    return next(one for one in recorded()["rungs"] if one["key"] == key)
+
+
+# --- what an SM holds ------------------------------------------------------------------------------------------------
+
+
+def residents() -> Table:
+    """Occupancy on an H200 for a few blocks, and what limits it."""
+    cases = (
+        ("256 threads, few registers", {"block_threads": 256, "registers": 32}),
+        ("32 threads", {"block_threads": 32, "registers": 32}),
+        ("256 threads, 64 registers each", {"block_threads": 256, "registers": 64}),
+        ("256 threads, 128 registers each", {"block_threads": 256, "registers": 128}),
+        ("256 threads, 48 KB of shared memory", {"block_threads": 256, "registers": 32, "shared_bytes": 48 << 10}),
+        ("768 threads", {"block_threads": 768, "registers": 32}),
+    )
+    rows = []
+    for name, options in cases:
+        found = occupancy(**options)
+        rows.append(
+            [
+                name,
+                found.blocks_per_sm,
+                f"{found.warps_per_sm} of {found.max_warps_per_sm}",
+                f"{found.occupancy:.1%}".replace(".0%", "%").replace("%", " %"),
+                ", ".join(found.limited_by),
+            ]
+        )
+    header = ["a block", "blocks an SM", "resident warps", "occupancy", "limited by"]
+    return Table(header, rows, [SHEET], numeric=[1, 2, 3])
