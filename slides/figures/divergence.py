@@ -6,12 +6,14 @@ import json
 from typing import Any
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
 
 import gpukit
 from gpukit.kernels import divergence, purchases
 from gpukit.plots import activity, style
-from gpukit.plots.style import AMBER, BLUE, INK
+from gpukit.plots.style import AMBER, BLUE, INK, PALE
 from gpukit.resources import data_file
 
 TWO_WARPS = 64
@@ -23,10 +25,48 @@ SEED = 2
 
 
 def two_sides() -> Figure:
-    """Two warps of by_lane and of by_warp: who works at each step."""
-    x, y = np.arange(TWO_WARPS, dtype=np.int32), np.zeros(TWO_WARPS, np.int32)
+    """Two warps of by_lane and of by_warp: a row per source line, a cell per lane, and how many lanes work."""
     kernels = (divergence.by_lane, divergence.by_warp)
-    return activity.figure_of([gpukit.trace(kernel, 1, TWO_WARPS, x, y).to_dict() for kernel in kernels])
+    sheet, axes = style.figure("", rows=2, height=4.0)
+    for axis, kernel in zip(axes, kernels, strict=True):
+        _lanes_of(axis, kernel)
+    handles = [
+        Patch(facecolor=BLUE, label="works"),
+        Patch(facecolor=AMBER, label="idle, and its warp is busy"),
+        Patch(facecolor=PALE, label="its warp does not come here"),
+    ]
+    place: dict[str, Any] = {"loc": "outside lower left", "ncols": 3, "frameon": False}
+    sheet.legend(handles=handles, fontsize=style.text_size(), labelcolor=INK, **place)
+    return sheet
+
+
+def _lanes_of(axis: Axes, kernel: Any) -> None:
+    """Source lines that lanes of two warps carry out, in the order of the source."""
+    x, y = np.arange(TWO_WARPS, dtype=np.int32), np.zeros(TWO_WARPS, np.int32)
+    trace = gpukit.trace(kernel, 1, TWO_WARPS, x, y).to_dict()
+    masks: dict[int, list[int]] = {}
+    for step in trace["steps"]:
+        of_line = masks.setdefault(step["line"], [0, 0])
+        for warp, mask in step["active"].items():
+            of_line[int(warp)] |= mask
+    order = sorted(masks, key=lambda line: trace["lines"][line]["number"])
+    look: dict[str, Any] = {"fontsize": style.text_size(), "color": INK}
+    for row, line in enumerate(order):
+        for warp, mask in enumerate(masks[line]):
+            for lane in range(32):
+                colour = BLUE if mask >> lane & 1 else AMBER if mask else PALE
+                axis.add_patch(Rectangle((warp * 33.5 + lane, row), 0.9, 0.84, facecolor=colour, linewidth=0))
+        counts = " and ".join(str(mask.bit_count()) for mask in masks[line])
+        axis.text(67, row + 0.42, counts, va="center", **look)
+        text = trace["lines"][line]["text"].rstrip().removeprefix("    ")
+        axis.text(-38, row + 0.42, text, va="center", family="monospace", **look)
+    axis.set_xlim(-38, 80)
+    axis.set_ylim(len(order), 0)
+    axis.set_axis_off()
+    axis.text(-38, -0.15, kernel.py_func.__name__, fontweight="bold", va="bottom", **look)
+    for warp in range(2):
+        axis.text(warp * 33.5, -0.15, f"warp {warp}, lanes 0 to 31", va="bottom", **look)
+    axis.text(67, -0.15, "lanes", va="bottom", **look)
 
 
 def kinds() -> Figure:
