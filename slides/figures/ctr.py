@@ -15,7 +15,13 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PURPLE, SKY, VERMILION
 
-FIELDS = (("member", "3", BLUE), ("ad", "0", AMBER), ("campaign", "2", GREEN), ("device", "1", PURPLE), ("country", "5", SKY))
+FIELDS = (
+    ("member", "3", BLUE),
+    ("ad", "0", AMBER),
+    ("campaign", "2", GREEN),
+    ("device", "1", PURPLE),
+    ("country", "5", SKY),
+)
 
 
 def impression() -> Figure:
@@ -41,7 +47,9 @@ def impression() -> Figure:
     for place, (width, left) in enumerate(((256, 24.0), (128, 28.2))):
         high = 6.2 - 1.6 * place
         axis.add_patch(
-            FancyBboxPatch((left, 3.65 - high / 2), 2.2, high, boxstyle="round,pad=0,rounding_size=0.3", fc=GREY, ec="none")
+            FancyBboxPatch(
+                (left, 3.65 - high / 2), 2.2, high, boxstyle="round,pad=0,rounding_size=0.3", fc=GREY, ec="none"
+            )
         )
         axis.text(left + 1.1, 3.65, str(width), ha="center", va="center", fontsize=size, color=style.ink_on(GREY))
     axis.text(27.2, -0.25, "MLP: dense", ha="center", va="center", fontsize=size, color=GREY)
@@ -86,8 +94,18 @@ def ladder() -> Figure:
 
 def waiting() -> Figure:
     """How much of a step a kernel runs on the GPU, and how much the GPU waits for the host."""
-    busy = {name: one for name, one in _numbers().busy().items() if name in ("one_table", "rowwise", "kernels", "bfloat16", "graph")}
-    names = {"one_table": "dense Adam", "rowwise": "row-wise update", "kernels": "own kernels", "bfloat16": "bf16 MLP", "graph": "CUDA graph"}
+    busy = {
+        name: one
+        for name, one in _numbers().busy().items()
+        if name in ("one_table", "rowwise", "kernels", "bfloat16", "graph")
+    }
+    names = {
+        "one_table": "dense Adam",
+        "rowwise": "row-wise update",
+        "kernels": "own kernels",
+        "bfloat16": "bf16 MLP",
+        "graph": "CUDA graph",
+    }
     sheet, (axis,) = style.figure("", height=3.7)
     size = style.text_size()
     for place, (name, (share, launches)) in enumerate(busy.items()):
@@ -123,7 +141,10 @@ def loading() -> Figure:
     _bare(axis, (-9.5, 30.5), (6.6, -1.0))
     make, copy, train = (4, AMBER, "make"), (2, SKY, "copy"), (3, BLUE, "train")
     rows: list[tuple[str, list[tuple[float, tuple[float, str, str]]]]] = [
-        ("one after the other", [(k * 9.0 + at, what) for k in range(3) for at, what in ((0, make), (4, copy), (6, train))]),
+        (
+            "one after the other",
+            [(k * 9.0 + at, what) for k in range(3) for at, what in ((0, make), (4, copy), (6, train))],
+        ),
         ("workers make batches", [(k * 5.0 + at, what) for k in range(6) for at, what in ((0, copy), (2, train))]),
         ("pinned, copied ahead", [(0, copy), *((2 + 3.0 * k, train) for k in range(9))]),
     ]
@@ -179,11 +200,21 @@ def shards() -> Figure:
         axis.add_patch(
             FancyBboxPatch((left, 0), 15, 6, boxstyle="round,pad=0,rounding_size=0.4", fc="none", ec=GREY, lw=2)
         )
-        axis.text(left + 7.5, 0.65, f"GPU {place}", ha="center", va="center", fontsize=size, fontweight="bold", color=INK)
+        axis.text(
+            left + 7.5, 0.65, f"GPU {place}", ha="center", va="center", fontsize=size, fontweight="bold", color=INK
+        )
         for row in range(8):
             axis.add_patch(Rectangle((left + 0.9 + row * 1.66, 1.35), 1.5, 1.1, fc=fill, ec="none"))
             name = 2 * row + place
-            axis.text(left + 1.65 + row * 1.66, 1.9, str(name), ha="center", va="center", fontsize=size, color=style.ink_on(fill))
+            axis.text(
+                left + 1.65 + row * 1.66,
+                1.9,
+                str(name),
+                ha="center",
+                va="center",
+                fontsize=size,
+                color=style.ink_on(fill),
+            )
         axis.text(left + 7.5, 3.15, "its half of the rows", ha="center", va="center", fontsize=size, color=INK)
         _box(axis, left + 0.9, 3.85, 6.3, 1.5, PALE, "its batch")
         _box(axis, left + 7.7, 3.85, 6.3, 1.5, GREY, "whole MLP")

@@ -92,7 +92,9 @@ def three_times() -> Figure:
         ("data sheet", roofline.floor_seconds(moved, result["n"], "H200"), INK),
     ]
     sheet, (axis,) = style.figure("What 2 GiB take", height=3.1)
-    style.bars(axis, [row[0] for row in rows], [row[1] * 1e6 for row in rows], [row[2] for row in rows], "", "{:,.0f} us")
+    style.bars(
+        axis, [row[0] for row in rows], [row[1] * 1e6 for row in rows], [row[2] for row in rows], "", "{:,.0f} us"
+    )
     return sheet
 
 
@@ -127,7 +129,16 @@ def resident_warps() -> Figure:
 def log_of_a_sum() -> Figure:
     """The ladder's rounds: each bar a version, the share of a copy's bandwidth, reverted ones in another colour."""
     result = _bench("reduction")
-    wanted = ("naive", "compact", "sequential", "shared_interleaved", "first_add", "shuffle", "grid_stride", "coarsened")
+    wanted = (
+        "naive",
+        "compact",
+        "sequential",
+        "shared_interleaved",
+        "first_add",
+        "shuffle",
+        "grid_stride",
+        "coarsened",
+    )
     rungs = {rung["key"]: rung for rung in result["rungs"]}
     names = [name.replace("_", " ") for name in wanted]
     shares = [100 * rungs[name]["fraction_of_copy"] for name in wanted]

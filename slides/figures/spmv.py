@@ -116,7 +116,9 @@ def sliced_ell() -> Figure:
         about = f"{min(one)}-{max(one)} -> {max(one)} slots"
         about = f"{name}:\n{about}" if max(one) > 40 else f"{name}: {about}"
         look: dict[str, Any] = {"fontsize": style.text_size(), "va": "center", "color": INK}
-        axis.text(max(one) + 1.2, place * 4.7 + 2, about.replace(" slots", "\nslots") if max(one) > 40 else about, **look)
+        axis.text(
+            max(one) + 1.2, place * 4.7 + 2, about.replace(" slots", "\nslots") if max(one) > 40 else about, **look
+        )
     axis.set_xlim(0, 84)
     axis.set_xticks(range(0, 71, 10))
     _legend_of_slots(axis, MIXED, sum(width for _, width in rows))
@@ -211,7 +213,11 @@ def contenders() -> Figure:
     """Our kernel, the best of cuSPARSE and CuPy on six matrices, as parts of a copy's bandwidth."""
     numbers = _numbers()
     names = ("poisson2d", "fem_blocks", "road", "arrow", "circuit5M", "uniform")
-    groups = (("hybrid, as chosen", ("hybrid",), BLUE), ("best of cuSPARSE", ("cusparse",), AMBER), ("CuPy", ("cupyx",), GREY))
+    groups = (
+        ("hybrid, as chosen", ("hybrid",), BLUE),
+        ("best of cuSPARSE", ("cusparse",), AMBER),
+        ("CuPy", ("cupyx",), GREY),
+    )
     sheet, (axis,) = style.figure("", height=4.1)
     size = style.text_size()
     for place, name in enumerate(names):

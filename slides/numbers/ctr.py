@@ -159,7 +159,9 @@ def quality() -> Table:
 
 def _rates() -> dict[int, float]:
     """Million impressions a second with all switches, by batch."""
-    found = {rung["batch"]: rung["samples_per_second"] / 1e6 for rung in recorded()["ladder"] if rung["name"] == "large"}
+    found = {
+        rung["batch"]: rung["samples_per_second"] / 1e6 for rung in recorded()["ladder"] if rung["name"] == "large"
+    }
     return {BATCH: ladder()["graph"]["samples_per_second"] / 1e6, **found}
 
 

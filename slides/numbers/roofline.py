@@ -95,9 +95,7 @@ def ceilings() -> Table:
         ("a kernel that reads", result["ceilings"]["read"]),
         ("a copy", result["ceilings"]["copy"]),
     )
-    rows = [
-        [name, f"{speed:,.0f} GB/s", f"{shuffle / speed:.0%}", f"{best / speed:.0%}"] for name, speed in ceilings
-    ]
+    rows = [[name, f"{speed:,.0f} GB/s", f"{shuffle / speed:.0%}", f"{best / speed:.0%}"] for name, speed in ceilings]
     return Table(["ceiling", "GB/s", "shuffle", "coarsened"], rows, [SUMS, SHEET], numeric=[1, 2, 3], strong=[2])
 
 

@@ -39,7 +39,7 @@ def entries() -> int:
 
 def filled() -> str:
     """The share of all pairs of words that stand side by side somewhere."""
-    return f"{words().nonzeros / words().rows**2:.1%}".replace("%", " %")
+    return f"{words().nonzeros / words().rows ** 2:.1%}".replace("%", " %")
 
 
 def median() -> int:
@@ -159,9 +159,7 @@ def libraries() -> Table:
     for name, key in (("CuPy, A @ x", "over_cupyx"), ("the best of cuSPARSE", "over_cusparse")):
         one = found[key]
         table.append([name, f"{one['mean']:.2f}x", f"{one['least']:.2f}x", one["where"], one["matrices"]])
-    return Table(
-        ["our kernel, compared with", "mean", "least", "on", "matrices"], table, [RECORDED], numeric=[1, 2, 4]
-    )
+    return Table(["our kernel, compared with", "mean", "least", "on", "matrices"], table, [RECORDED], numeric=[1, 2, 4])
 
 
 def conversion() -> Measured:
