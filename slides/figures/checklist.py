@@ -51,7 +51,7 @@ def product() -> Figure:
         axis.text(left + 4.3, 1.4, name, fontsize=1.15 * size, fontweight="bold", **look)
         axis.text(left + 4.3, 3.95, about, fontsize=size, linespacing=1.35, **look)
         if place:
-            axis.text(left - 0.8, 3.2, "x", ha="center", va="center", fontsize=1.6 * size, color=INK)  # noqa: RUF001
+            axis.text(left - 0.8, 3.2, "x", ha="center", va="center", fontsize=1.6 * size, color=INK)
     return sheet
 
 

@@ -57,7 +57,7 @@ def lanes_of_a_warp() -> Figure:
     lanes = np.arange(32)
     axis.bar(lanes, lengths.max(), width=0.86, color=PALE, label="waits for the longest row")
     axis.bar(lanes, lengths, width=0.86, color=BLUE, label="works: an entry a step")
-    axis.set_xticks(lanes, [name.replace("'", "’") for name in names], rotation=90)
+    axis.set_xticks(lanes, names, rotation=90)
     axis.set_xlim(-0.6, 31.6)
     axis.set_ylim(0, lengths.max())
     style.label(axis, "", "steps of the loop")

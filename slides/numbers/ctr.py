@@ -207,7 +207,7 @@ def auc_of_the_whole_log() -> str:
 
 def auc(clicks: np.ndarray, scores: np.ndarray) -> float:
     """The chance that an impression with a click has a higher score than one without; ties count half."""
-    values, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
     rank = (np.cumsum(counts) - (counts - 1) / 2)[place]
     won = int(clicks.sum())
     return float((rank[clicks].sum() - won * (won + 1) / 2) / (won * (clicks.size - won)))
