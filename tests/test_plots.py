@@ -16,7 +16,20 @@ from gpukit import cuda, plots
 from gpukit.errors import GpukitError
 from gpukit.gpus import find_gpu
 from gpukit.kernels import barriers, coalescing, divergence, reduction
-from gpukit.plots import activity, bank_map, class_results, grid_sweep, roofs, sector_map, speed_up, style, waterfall
+from gpukit.plots import (
+    activity,
+    bank_map,
+    class_results,
+    grid_sweep,
+    grids,
+    roofs,
+    sector_map,
+    speed_up,
+    strips,
+    style,
+    tree,
+    waterfall,
+)
 
 # Made up, in the range of an H200.
 RUNGS = [
@@ -494,6 +507,17 @@ def draw_all(traces, folder: Path, suffix: str):
     plots.sectors(traces["naive"], folder / f"sectors{suffix}")
     plots.banks(traces["banks 4"], folder / f"banks{suffix}")
     plots.grades(TASKS, COSTS, folder / f"grades{suffix}")
+    plots.padded_rows([3, 1, 2], folder / f"padded_rows{suffix}")
+    plots.lookups([{"name": "x", "ids": [7, 2], "rows": 9, "row_bytes": 4}], folder / f"lookups{suffix}")
+    bars = [{"start": 0, "end": 4, "kind": "issue"}, {"start": 4, "end": 20, "kind": "wait"}]
+    plots.timeline([{"name": "warp 0", "bars": bars}], folder / f"timeline{suffix}")
+    blocks = [{"name": "block 0", "note": "of four warps"}, {"name": "block 1", "note": "of four warps"}]
+    plots.boxes({"name": "grid", "note": "<<<2, 128>>>", "boxes": blocks}, folder / f"boxes{suffix}")
+    line = [{"name": "GPU", "x": n, "y": 20 + n} for n in (1, 10, 100)]
+    plots.lines(line, folder / f"lines{suffix}", x="elements", y="time (us)")
+    plots.additions(tree.halving(4), folder / f"additions{suffix}", n=4)
+    plots.memory(strips.structures("xy", 4, "y"), folder / f"memory{suffix}")
+    plots.tiles([grids.banks("tile", rows=2)], folder / f"tiles{suffix}")
 
 
 @pytest.mark.parametrize(("suffix", "begins"), [(".png", b"\x89PNG"), (".svg", b"<?xml")])

@@ -194,7 +194,10 @@ def _stacked(panels: Sequence[_Panel], title: str) -> Figure:
         for axis in (source, lanes):
             axis.set_xlim(-0.5, steps - 0.5)
         if place == len(panels) - 1:
-            left_out = next((text for text in map(_left_out, panels) if text), ", in the order of execution")
+            left_out = next(
+                (text for text in map(_left_out, panels) if text),
+                ", in order" if style.is_slide() else ", in the order of execution",
+            )
             lanes.set_xlabel(f"step (one source line{left_out})", fontsize=style.text_size(), color=INK)
         else:
             lanes.set_xticks([])

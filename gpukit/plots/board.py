@@ -80,9 +80,9 @@ def text_width(text: str, bold: bool = False) -> float:
     return max((measure(style.plain(line), font, False)[0] / style.DPI for line in text.splitlines()), default=0.0)
 
 
-def wrapped(text: str, inches: float) -> str:
+def wrapped(text: str, inches: float, bold: bool = False) -> str:
     """Text broken into lines of at most so many inches."""
-    return style.wrapped(text, style.TEXT, inches=inches)
+    return style.wrapped(text, style.TEXT, "bold" if bold else "normal", inches)
 
 
 def words(axis: Axes, x: float, y: float, text: str, *, at: str = "left", colour: str = INK, **look: Any) -> None:

@@ -84,7 +84,8 @@ def figure_of(
         axis.set_ylim(min(float(row["y"]) for row in found) / 1.6, max(tops) * 1.6)
     else:
         axis.set_ylim(0, max(tops) * 1.12)
-    left, right = (xs[0] / 1.15, xs[-1] * 1.15) if log_x else (0.0, xs[-1] * 1.03)
+    edge = max(1.15, (xs[-1] / xs[0]) ** 0.04) if log_x else 1.0
+    left, right = (xs[0] / edge, xs[-1] * edge) if log_x else (0.0, xs[-1] * 1.03)
     axis.set_xlim(left, right)
     if log_x or ticks:
         shown = list(ticks) or _powers(left, right, base)

@@ -64,7 +64,8 @@ def figure_of(
     for _ in range(3):  # how many lines words take depends on how wide cells are, and that on the lines
         inches = [max(cell * len(panel["cells"][0]), across / len(found) * 0.98) for panel in found]
         names = [
-            board.wrapped(str(panel["name"]), wide).splitlines() for panel, wide in zip(found, inches, strict=True)
+            board.wrapped(str(panel["name"]), wide, bold=True).splitlines()
+            for panel, wide in zip(found, inches, strict=True)
         ]
         notes = [
             board.wrapped(str(panel.get("note") or ""), wide).splitlines()

@@ -96,7 +96,7 @@ def _arrange(boxes: Sequence[Box], columns: int, corner: board.Point, size: boar
 def _place(box: Box, corner: board.Point, size: board.Point, placed: list[_Placed]) -> None:
     inches = size[0] - PAD
     name, note = str(box.get("name") or ""), str(box.get("note") or "")
-    lines = [line for text in (name, note) for line in board.wrapped(text, max(inches, 0.01)).splitlines()]
+    lines = [*_wrapped(name, inches, bool(note)), *_wrapped(note, inches)]
     inside = list(box.get("boxes") or [])
     needed = board.LINE * len(lines) + (0.12 if lines and inside else 0)
     too_wide = [line for line in lines if board.text_width(line, line == name) > inches + 0.06]
@@ -116,10 +116,14 @@ def _place(box: Box, corner: board.Point, size: board.Point, placed: list[_Place
         _arrange(inside, int(box.get("columns") or 0), left, room, placed)
 
 
+def _wrapped(text: str, inches: float, bold: bool = False) -> list[str]:
+    return board.wrapped(text, max(inches, 0.01), bold).splitlines()
+
+
 def _box(axis: Axes, one: _Placed) -> None:
     fill, hatch = FILLS[str(one.box.get("fill") or "paper")]
     board.cell(axis, one.corner, one.size, fill, hatch=hatch, line=1.2)
-    names = len(board.wrapped(str(one.box.get("name") or ""), one.size[0] - PAD).splitlines())
+    names = len(_wrapped(str(one.box.get("name") or ""), one.size[0] - PAD, bool(one.box.get("note"))))
     if one.box.get("boxes"):
         x, y, at = one.corner[0] + PAD, one.corner[1] + 0.06 + board.LINE / 2, "left"
     else:

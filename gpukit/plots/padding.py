@@ -61,7 +61,10 @@ def figure_of(
         raise GpukitError(f"the padding picture knows the formats {', '.join(FORMATS)}; got {', '.join(formats)}")
     layouts = {name: layout(lengths, name, slices) for name in formats}
     inches = (board.width() - GAP * (len(layouts) - 1) - 0.1) / len(layouts)
-    top = board.LINE * (1 + max(len(board.wrapped(FORMATS[name], inches).splitlines()) for name in layouts)) + 0.1
+    top = (
+        board.LINE * (1 + max(len(board.wrapped(FORMATS[name], inches, bold=True).splitlines()) for name in layouts))
+        + 0.1
+    )
     frame = top + KEY
     most = board.room()
     row = 0.22 if most is None else min(0.22, (most - frame) / len(lengths))
@@ -107,7 +110,7 @@ def _panel(
     axis: Axes, corner: board.Point, inches: float, row: float, name: str, found: Layout, lengths: Sequence[int]
 ) -> None:
     x, top = corner
-    heading = board.wrapped(name, inches).splitlines()
+    heading = board.wrapped(name, inches, bold=True).splitlines()
     for line, text in enumerate(heading):
         board.words(axis, x, 0.12 + board.LINE * line, text, fontweight="bold")
     numbers = f"{sum(found.widths):,} slots, {style.percent(padding(lengths, found))} padding"

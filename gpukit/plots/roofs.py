@@ -96,7 +96,7 @@ def _points(sheet: Figure, axis: Axes, points: Sequence[Point], x: np.ndarray, y
     """The kernels, each with its name to the right; names of kernels close to each other are spread upwards, and
     where there are too many, some go without."""
     low, high = np.log10(axis.get_ylim())
-    gap = (high - low) * 0.062 * style.scale() * HEIGHT / sheet.get_figheight()
+    gap = (high - low) * (0.068 if style.is_slide() else 0.062) * style.scale() * HEIGHT / sheet.get_figheight()
     low, high = low + gap / 2, high - 2 * gap
     labels: dict[int, float] = {}
     for column in _columns(x):

@@ -157,7 +157,8 @@ def figure(
         axis.set_facecolor(PAPER)
         axis.spines[["top", "right"]].set_visible(False)
         axis.spines[["left", "bottom"]].set_color(GREY)
-        axis.tick_params(colors=INK, labelsize=text_size, length=0)
+        axis.tick_params(colors=INK, labelsize=text_size, length=0, pad=3.5 * scale())
+        axis.tick_params(which="minor", color=INK)
     return sheet, list(axes.flat)
 
 
