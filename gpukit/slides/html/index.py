@@ -31,18 +31,19 @@ def index_page(site: Site, live: Link | None = None) -> str:
         cells = f'<p><a href="{live.address}">{live.text}</a>: change a kernel, run it, and see what it costs.</p>\n'
     body = f"""<h1>GPU programming, in {len(site.decks)} decks and {len(site.labs)} labs</h1>
 <p>{INTRODUCTION}</p>
-<h2>How to study alone</h2>
+<h2 id="alone">How to study alone</h2>
 <ol>
 {steps}</ol>
-<h2>Decks</h2>
+<h2 id="decks">Decks</h2>
 <p>{sum(deck.slides for deck in site.decks)} slides, {total / 60:.0f} hours in class.</p>
 <ol class="decks">
 {"".join(_deck(deck, site) for deck in site.decks)}</ol>
-<h2>Labs</h2>
+<h2 id="labs">Labs</h2>
 <ul>
 {"".join(_lab(lab) for lab in site.labs)}</ul>
 {cells}"""
-    header = '<header class="bar"><nav aria-label="On this page"><a href="#main">Decks and labs</a></nav></header>'
+    places = [Link("#alone", "How to study alone"), Link("#decks", "Decks"), Link("#labs", "Labs")]
+    header = page.bar("On this page", [*places, *((live,) if live else ())])
     return page.page("GPU programming: decks and labs", INTRODUCTION, body, "text", header)
 
 

@@ -56,6 +56,8 @@ class Writer:
             for child in token.children or ():
                 if child.type == "link_open":
                     _link(child)
+        for block in found:
+            _headers(block)
         return found
 
     def html(self, blocks: Sequence[Block]) -> str:
@@ -113,6 +115,13 @@ def _link(token: Token) -> None:
         token.attrSet("class", "lab")
     elif "://" in address:
         token.attrSet("rel", "noreferrer")
+
+
+def _headers(block: Block) -> None:
+    """An empty cell above a column is no header: nobody could say of what."""
+    for begin, text, end in zip(block, block[1:], block[2:], strict=False):
+        if begin.type == "th_open" and not text.content:
+            begin.tag = end.tag = "td"
 
 
 def _math(content: str, options: dict[str, Any]) -> str:

@@ -10,7 +10,7 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from gpukit.slides.html.site import INDEX, Neighbours
+from gpukit.slides.html.site import INDEX, Link, Neighbours
 
 # The browser loads nothing and sends nothing, whatever a deck might hold.
 POLICY = (
@@ -52,14 +52,19 @@ def page(title: str, description: str, body: str, kind: str, header: str, script
 
 
 def header(neighbours: Neighbours) -> str:
-    """The line of links on each page: the index, what comes before and after, and what belongs to it."""
-    links = [f'<a href="{INDEX}">All decks</a>']
-    links += [f'<a href="{escape(link.address)}">{escape(link.text)}</a>' for link in neighbours.others]
-    for link, rel, arrow in ((neighbours.before, "prev", "← {}"), (neighbours.after, "next", "{} →")):
-        if link:
-            text = arrow.format(escape(link.text))
-            links.append(f'<a href="{escape(link.address)}" rel="{rel}">{text}</a>')
-    return f'<header class="bar"><nav aria-label="Decks and labs">{"".join(links)}</nav></header>'
+    """The line of links on each page: the index, what belongs to it, and what comes before and after."""
+    links = [Link(INDEX, "All decks"), *neighbours.others]
+    if neighbours.before:
+        links.append(Link(neighbours.before.address, f"← {neighbours.before.text}"))
+    if neighbours.after:
+        links.append(Link(neighbours.after.address, f"{neighbours.after.text} →"))
+    return bar("Decks and labs", links)
+
+
+def bar(name: str, links: Sequence[Link]) -> str:
+    """A line of links at the top of a page; `name` says what they are to those who hear them."""
+    inside = "".join(f'<a href="{escape(link.address)}">{escape(link.text)}</a>' for link in links)
+    return f'<header class="bar"><nav aria-label="{escape(name)}">{inside}</nav></header>'
 
 
 def player(still: str, data: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from gpukit.slides.html import build as building
 from gpukit.slides.html import page
 from gpukit.slides.html import site as sites
 from gpukit.slides.html.build import Built, Main
-from gpukit.slides.html.site import INDEX
+from gpukit.slides.html.site import INDEX, Neighbours
 from gpukit.slides.model import Deck
 
 HOST = "127.0.0.1"
@@ -184,5 +184,5 @@ class Handler(SimpleHTTPRequestHandler):
 def error_page(name: str, message: str) -> str:
     """What is shown in the place of a page that cannot be built: the sentence."""
     title = f"{name} cannot be built"
-    header = f'<header class="bar"><nav aria-label="Decks and labs"><a href="{INDEX}">All decks</a></nav></header>'
-    return page.page(title, "", f"<h1>{escape(title)}</h1>\n<p>{escape(message)}</p>", "text", header)
+    body = f"<h1>{escape(title)}</h1>\n<p>{escape(message)}</p>"
+    return page.page(title, "", body, "text", page.header(Neighbours()))

@@ -26,7 +26,7 @@
     ["f", "Full screen", "Full screen", full],
     ["?", "Keys", "These keys", () => help.showModal()],
   ];
-  const tools = make('<div class="tools" role="toolbar" aria-label="Slides"></div>');
+  const tools = make('<nav class="tools" aria-label="Slides"></nav>');
   for (const [key, text, title, act] of ACTIONS) {
     const button = document.createElement("button");
     button.type = "button";
@@ -34,6 +34,7 @@
     button.title = key.length === 1 ? `${title} (${key})` : title;
     button.setAttribute("aria-label", title);
     button.onclick = act;
+    button.dataset.does = key;
     tools.append(button);
   }
   document.querySelectorAll(".bar a").forEach((link) => tools.append(link.cloneNode(true)));
@@ -57,10 +58,20 @@
 
   function view(name) {
     if (at() === "article") now = nearest();
+    set(name);
+    if (name !== "slides") slides[now].scrollIntoView({ block: name === "article" ? "start" : "center" });
+  }
+
+  function set(name) {
     root.dataset.view = name;
+    tools.querySelector("[data-does=a]").textContent = name === "article" ? "Slides" : "Article";
     fit();
     show();
-    if (name !== "slides") slides[now].scrollIntoView({ block: name === "article" ? "start" : "center" });
+    // What scrolls sideways on a narrow screen can be reached by key.
+    document.querySelectorAll("pre, .table").forEach((box) => {
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    });
   }
 
   function nearest() {
@@ -152,6 +163,7 @@
       <p><strong class="passed">0:00</strong> of <span class="all"></span> min</p><p class="plan"></p>
       <p class="time"></p><button type="button">Start the clock again</button></div>
       <div class="said" tabindex="0"></div></section>`);
+    box.prepend(Object.assign(document.createElement("h1"), { className: "sr", textContent: document.title }));
     document.getElementById("main").append(box);
     clock = box.querySelector(".clock");
     said = box.querySelector(".said");
@@ -256,8 +268,6 @@
   addEventListener("resize", fit);
   addEventListener("hashchange", () => { const to = parseInt(location.hash.slice(1), 10); if (to) go(to - 1); });
   now = Math.max(0, Math.min(slides.length, parseInt(location.hash.slice(1), 10) || 1) - 1);
-  root.dataset.view = wanted;
-  fit();
-  show();
+  set(wanted);
   if (wanted === "article" && now) slides[now].scrollIntoView();
 })();
