@@ -56,17 +56,19 @@ def profile_and_trace(
     hazards: bool = True,
     gpu: str | None = None,
     level: str | None = None,
-    blocks: int | Sequence[int] = (0,),
+    blocks: int | Sequence[int] | None = None,
     trace_steps: int = DEFAULT_STEPS,
     max_steps: int | None = None,
 ) -> tuple[Report, Trace]:
     """What `profile` and `trace` return, of one and the same run: arrays are updated once.
 
     Args:
+        blocks: as for `trace`; the first and the last one by default.
         trace_steps: `max_steps` of `trace`; `max_steps` is that of `profile`, the other arguments are those of both.
     """
     made = prepare(kernel, grid, block, args, shared_bytes, level)
-    chosen = _chosen(blocks, made.grid[0] * made.grid[1] * made.grid[2])
+    n_blocks = made.grid[0] * made.grid[1] * made.grid[2]
+    chosen = _chosen((0, n_blocks - 1) if blocks is None else blocks, n_blocks)
     started = time.perf_counter()
     run, trace = record_run(made, chosen, _bound(trace_steps), hazards=hazards, max_steps=max_steps)
     return report_of(made, run, hazards, gpu, time.perf_counter() - started), trace

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from gpukit.machine.lanes import WARP_SIZE, LaneSet, per_lane
+from gpukit.machine.lanes import WARP_SIZE, LaneSet, per_lane, tally
 from gpukit.machine.memory import aligned
 from gpukit.machine.program import (
     CONSTANT,
@@ -183,10 +183,10 @@ def _busiest_bank(unit: np.ndarray, phase: np.ndarray, units_per_row: int) -> in
     """Sum over phases of the largest number of distinct units in one bank (or bank pair, or bank quad)."""
     low = int(unit.min()) // units_per_row * units_per_row
     bits = max(1, (int(unit.max()) - low).bit_length())
-    key = np.sort((phase << bits) + (unit - low))
+    key = np.sort((phase.astype(np.int64, copy=False) << bits) + (unit - low))
     key = key[np.concatenate(([True], key[1:] != key[:-1]))]
     bank = key & (units_per_row - 1)
-    counts = np.bincount((key >> bits) * units_per_row + bank)
+    counts = tally((key >> bits) * units_per_row + bank)
     counts = np.concatenate((counts, np.zeros(-counts.size % units_per_row, counts.dtype)))
     return int(counts.reshape(-1, units_per_row).max(1).sum())
 

@@ -47,10 +47,11 @@ class Wave:
         self.first_block = first_block
         self.n_blocks = n_blocks
         self.n_lanes = n_blocks * geometry.lanes_per_block
-        self.all_lanes = np.arange(self.n_lanes)
+        # Said, since NumPy's own integers have 32 bits where addresses do, as in a browser, and keys are made of these.
+        self.all_lanes = np.arange(self.n_lanes, dtype=np.int64)
         if geometry.padded:
             exists = self.all_lanes % geometry.lanes_per_block < geometry.threads_per_block
-            self.everyone = LaneSet(self, np.flatnonzero(exists))
+            self.everyone = LaneSet(self, self.all_lanes[exists])
         else:
             self.everyone = LaneSet(self, None)
 
@@ -95,12 +96,12 @@ class LaneSet:
 
     @property
     def warp_starts(self) -> np.ndarray:
-        """Positions in the set where another warp begins, int64 (n_warps,); fit for ufunc.reduceat."""
+        """Positions in the set where another warp begins, intp (n_warps,); fit for ufunc.reduceat."""
         if self._starts is None:
             if self.index is None:
                 self._starts = np.arange(0, self.n, WARP_SIZE)
             elif self.n == 1:
-                self._starts = np.zeros(1, np.int64)
+                self._starts = np.zeros(1, np.intp)
             else:
                 warps = self.warps
                 self._starts = np.flatnonzero(np.concatenate(([True], warps[1:] != warps[:-1])))
@@ -121,6 +122,11 @@ class LaneSet:
     def subset(self, keep: np.ndarray) -> LaneSet:
         """The lanes where `keep` (bool (n,)) is true."""
         return LaneSet(self.wave, self.lanes[keep], self)
+
+
+def tally(number: np.ndarray, minlength: int = 0, weights: np.ndarray | None = None) -> np.ndarray:
+    """np.bincount of int64 numbers, wherever this runs: it takes none that are wider than an address."""
+    return np.bincount(number.astype(np.intp, copy=False), weights, minlength)
 
 
 def per_lane(lanes: LaneSet, per_warp: np.ndarray) -> np.ndarray:

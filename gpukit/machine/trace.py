@@ -190,7 +190,7 @@ def record(launch: Launch, blocks: Sequence[int], max_steps: int = DEFAULT_STEPS
 
 
 def record_run(launch: Launch, blocks: Sequence[int], trace_steps: int, **options: Any) -> tuple[Run, Trace]:
-    """As `record` with max_steps=trace_steps, and what the executor returns of the same run, whose options are given."""
+    """As `record` with max_steps=trace_steps, and what the executor returns of the same run, with its options."""
     recorder = _Recorder(launch, blocks, trace_steps)
     return executor.run(launch, wave_run=recorder.wave_run, **options), recorder.trace
 

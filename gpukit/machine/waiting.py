@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from gpukit.machine import warp
-from gpukit.machine.lanes import LaneSet, Wave, per_lane
+from gpukit.machine.lanes import LaneSet, Wave, per_lane, tally
 from gpukit.machine.program import Barrier, GridSync, WarpSync
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Waiting:
 
     def __init__(self) -> None:
         self.alive = self.wave.everyone.n
-        self.alive_in_block = np.full(self.wave.n_blocks, self.wave.geometry.threads_per_block)
+        self.alive_in_block = np.full(self.wave.n_blocks, self.wave.geometry.threads_per_block, np.int64)
         self.exited: np.ndarray | None = None  # bool (n_lanes,), made at the first exit of only some lanes
         self.torn = np.zeros(self.wave.n_blocks, bool)  # blocks whose threads met at different barriers
         self.at_barrier: list[Parked] = []
@@ -87,7 +87,7 @@ class Waiting:
             self.exited = np.zeros(self.wave.n_lanes, bool)
         self.exited[lanes.lanes] = True
         self._alive_bits = None
-        self.alive_in_block = self.alive_in_block - np.bincount(lanes.blocks, minlength=self.wave.n_blocks)
+        self.alive_in_block = self.alive_in_block - tally(lanes.blocks, minlength=self.wave.n_blocks)
         if self.at_warp_sync:
             self.meet_at_warp_sync()
         if self.at_barrier:
@@ -133,7 +133,7 @@ class Waiting:
         for parked in (*self.at_barrier, *self.arrivals):
             if parked.number or parked.threads:
                 continue
-            arrived += np.bincount(parked.lanes.blocks, minlength=self.wave.n_blocks)
+            arrived += tally(parked.lanes.blocks, minlength=self.wave.n_blocks)
         full = (arrived == self.alive_in_block) & (arrived > 0)
         if any(isinstance(self.ends[p.block], GridSync) for p in self.at_barrier) and arrived.sum() < self.alive:
             return
@@ -227,7 +227,7 @@ class Waiting:
                 self._open_part_barrier(number, full, arrived // np.maximum(needed, 1) * needed)
 
     def _lanes_by_block(self, lanes: LaneSet) -> np.ndarray:
-        return np.bincount(lanes.blocks, minlength=self.wave.n_blocks)
+        return tally(lanes.blocks, minlength=self.wave.n_blocks)
 
     def _count_arrivals(self, lanes: LaneSet) -> np.ndarray:
         """How many threads of each block a barrier counts for lanes that arrive: a warp that comes with all lanes it
@@ -236,7 +236,7 @@ class Waiting:
         warps = lanes.warps[lanes.warp_starts]
         whole = here == np.bitwise_count(self.alive_bits()[warps])
         blocks = warps // self.wave.geometry.warps_per_block
-        return np.bincount(blocks, np.where(whole, 32, here), self.wave.n_blocks).astype(np.int64)
+        return tally(blocks, self.wave.n_blocks, np.where(whole, 32, here)).astype(np.int64)
 
     def _open_part_barrier(self, number: int, which: np.ndarray, places: np.ndarray) -> None:
         """Open a named barrier of the blocks in `which` (bool (n_blocks,)) for `places` threads of each, those that
@@ -326,9 +326,9 @@ class Waiting:
 
     def reduced(self, how: str, lanes: LaneSet, value: np.ndarray) -> np.ndarray:
         """syncthreads_count / _and / _or: one int32 per block, spread over its lanes."""
-        true = np.bincount(lanes.blocks[value != 0], minlength=self.wave.n_blocks)
+        true = tally(lanes.blocks[value != 0], minlength=self.wave.n_blocks)
         if how == "and":
-            true = true == np.bincount(lanes.blocks, minlength=self.wave.n_blocks)
+            true = true == tally(lanes.blocks, minlength=self.wave.n_blocks)
         elif how == "or":
             true = true != 0
         return true.astype(np.int32)[lanes.blocks]

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpukit.machine.hazards.ledger import ERROR, NOTE, Entry, Hazard, Ledger, Names, spell
 from gpukit.machine.hazards.shadow import Shadow, StampLayout
+from gpukit.machine.lanes import tally
 from gpukit.machine.program import SHARED, Allocation, Atomic, Load, Store
 
 READ, WRITE, ATOMIC = "reads", "writes", "updates"
@@ -124,7 +125,7 @@ class RaceFinder:
         far = layout.other_block(difference) if access.memory.shadow.order.between_blocks else np.zeros(old.size, bool)
         group = layout.line(old) << 2 | far.astype(np.int64) << 1 | same
         across_warps = far | ((difference & layout.warp_mask) != 0)
-        counts = np.bincount(group)
+        counts = tally(group)
         for number in np.flatnonzero(counts).tolist():
             members = group == number
             first = int(np.argmax(members))

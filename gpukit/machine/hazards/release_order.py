@@ -47,7 +47,7 @@ class _Latest:
         self._names = self._group[self._starts]
         # One sortable key per entry: (number of the group, rank of the time).
         self._times = np.unique(self._time)
-        number = np.repeat(np.arange(self._starts.size), np.diff(self._starts, append=group.size))
+        number = np.repeat(np.arange(self._starts.size, dtype=np.int64), np.diff(self._starts, append=group.size))
         self._key = number << 32 | np.searchsorted(self._times, self._time)
 
     def running_max(self, value: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ class _Latest:
 
     def find(self, group: np.ndarray, before: np.ndarray) -> np.ndarray:
         """Sorted position of the newest entry of `group` strictly before a time, -1 where there is none."""
-        number = np.minimum(np.searchsorted(self._names, group), self._names.size - 1)
+        number = np.minimum(np.searchsorted(self._names, group), self._names.size - 1).astype(np.int64, copy=False)
         position = np.searchsorted(self._key, number << 32 | np.searchsorted(self._times, before)) - 1
         found = (self._names[number] == group) & (position >= self._starts[number])
         return np.where(found, position, -1)

@@ -12,8 +12,9 @@ The page carries this file and runs it under Pyodide; the builder and the tests 
     launches    [{"kernel", "shape", "arguments", "summary", "headings", "lines", "remarks", "trace"}], the latest ones
     lines       [{"number", "text", "marks", "cells", "gap"}]: the kernel's source with what each line costs
     remarks     [{"mark", "severity", "line", "text"}]: hazards and findings
-    trace       {"block", "warps", "truncated"}; of each warp [{"line", "active", "waiting", "done", "requests"}], the
-                steps that it takes: 32-bit masks of its lanes (bit n for lane n), and what it asks of memory in words
+    trace       {"lines", "warps", "truncated"}: the first warps of the first and the last block
+    warps       [{"block", "warp", "steps"}]; a step is [index of one of `lines`, active, waiting, done, requests]:
+                32-bit masks of the warp's lanes (bit n for lane n), and what it asks of memory, in words
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ import builtins
 import contextlib
 import io
 import linecache
-import os
 import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 MAX_OUTPUT = 20_000  # characters
 LAUNCHES = 4  # shown side by side
-TRACE_STEPS, TRACE_WARPS = 200, 8  # of block 0: what the picture has room for
+TRACE_STEPS = 400  # of the first and the last block together: what the picture has room for
+TRACE_WARPS = 8  # of each of these
 MAX_STEPS = 200_000  # of the machine, a wave: a loop that does not end is stopped within seconds in a browser, too
 CUT = "\n... the rest of the output is left out\n"
 
@@ -110,8 +111,8 @@ class _Launches:
         profile, launch = gpukit.profile, gpukit.launch
         before = cuda.launching.use(self._called)
         # `check` profiles by the name that its module has.
-        launching.profile = gpukit.profile = self.profile  # type: ignore[assignment]
-        gpukit.launch = self._launched  # type: ignore[assignment]
+        launching.profile = gpukit.profile = self.profile
+        gpukit.launch = self._launched
         try:
             yield
         finally:
@@ -304,26 +305,24 @@ def _launch(report: Report, trace: Trace, name: str) -> dict[str, Any]:
 
 
 def _trace(trace: Trace, name: str) -> dict[str, Any]:
-    lines = [
-        line.number if line.file == name else f"{os.path.basename(line.file)}:{line.number}" for line in trace.lines
-    ]
-    asked: dict[tuple[int, int], list[str]] = {}
+    asked: dict[tuple[int, int, int], list[str]] = {}
     for request in trace.requests:
         unit = "sector" if request.space == "global" else "wavefront"
         lanes = count(request.mask.bit_count(), "lane")
         text = f"{request.kind} {trace.arrays[request.array].name}: {lanes}, {count(request.cost, unit)}"
-        asked.setdefault((request.step, request.warp), []).append(text)
-    warps: list[list[dict[str, Any]]] = [[] for _ in range(min(trace.warps_per_block, TRACE_WARPS))]
+        asked.setdefault((request.step, request.block, request.warp), []).append(text)
+    first = range(min(trace.warps_per_block, TRACE_WARPS))
+    steps: dict[tuple[int, int], list[list[Any]]] = {(block, warp): [] for block in trace.blocks for warp in first}
     for step in trace.steps:
-        for warp, taken in enumerate(warps):
+        for warp in first:
             if warp in step.active:
-                taken.append(
-                    {
-                        "line": lines[step.line],
-                        "active": step.active[warp],
-                        "waiting": step.waiting.get(warp, 0),
-                        "done": step.done.get(warp, 0),
-                        "requests": asked.get((step.step, warp), []),
-                    }
-                )
-    return {"block": trace.blocks[0], "warps": warps, "truncated": trace.truncated}
+                masks = (step.active[warp], step.waiting.get(warp, 0), step.done.get(warp, 0))
+                requests = asked.get((step.step, step.block, warp), [])
+                steps[step.block, warp].append([step.line, *masks, requests])
+    return {
+        "lines": [
+            {"number": line.number if line.file == name else 0, "text": line.text.strip()} for line in trace.lines
+        ],
+        "warps": [{"block": block, "warp": warp, "steps": taken} for (block, warp), taken in steps.items() if taken],
+        "truncated": trace.truncated,
+    }
