@@ -136,7 +136,7 @@ def waiting() -> Figure:
                 axis.barh(warp, 1, left=step, height=0.8, color=BLUE, edgecolor=PAPER, linewidth=1)
         used = np.count_nonzero(issued >= 0) / steps
         axis.set_title(
-            f"{count} resident warp{'s' * (count > 1)}: {used:.0%} of the steps used".replace("%", " %", 1),
+            f"{count} resident warp{'s' * (count > 1)}: {used:.1%} of the steps used".replace(".0%", "%"),
             loc="left",
             fontsize=style.text_size(),
             color=INK,

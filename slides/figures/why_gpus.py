@@ -159,7 +159,7 @@ def hierarchy() -> Figure:
         _box(axis, x + 0.3, 5.5, 9.0, 1.9, SKY, "shared memory, L1")
     axis.text(20.6, 10, "...", ha="center", fontsize=style.text_size() * 1.3, color=INK)
     _box(axis, 0, 3.0, 31.0, 1.7, SKY, f"L2 {(gpu.l2_bytes or 0) >> 20} MB")
-    _box(axis, 0, 0.2, 31.0, 2.3, GREY, f"global memory 141 GB, {gpu.bandwidth_gb_s:,.0f} GB/s")
+    _box(axis, 0, 0.2, 31.0, 2.3, GREY, f"global memory, {gpu.bandwidth_gb_s:,.0f} GB/s")
     _box(axis, 34.0, 0.2, 6.0, 14.6, PALE, "host:\nCPU and\nits\nmemory")
     axis.annotate("", (34.0, 1.35), (31.0, 1.35), arrowprops={"arrowstyle": "<->", "color": VERMILION, "linewidth": 3})
     axis.text(32.5, 2.0, "bus", ha="center", fontsize=style.text_size(), color=INK)

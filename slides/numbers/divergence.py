@@ -114,15 +114,20 @@ def path(family: str) -> str:
 
 
 def lanes_before() -> str:
-    """Active lanes per instruction of the loop's line, one block of 256 customers as they came."""
-    return _lanes(grouped=False)
+    """Active lanes per instruction, one block of 256 customers as they came."""
+    return f"{_lanes(grouped=False):.1f}"
 
 
 def lanes_after() -> str:
-    return _lanes(grouped=True)
+    return f"{_lanes(grouped=True):.1f}"
 
 
-def _lanes(grouped: bool) -> str:
+def idle_before() -> str:
+    """The share of lanes that are idle, as they came."""
+    return f"{1 - _lanes(grouped=False) / 32:.0%}".replace("%", " %")
+
+
+def _lanes(grouped: bool) -> float:
     rng = np.random.default_rng(SEED)
     offsets = np.concatenate(([0], np.cumsum(purchases.lengths_of(CUSTOMERS, rng)))).astype(np.int32)
     amounts, totals = np.ones(offsets[-1], np.int32), np.zeros(CUSTOMERS, np.int32)
@@ -131,4 +136,4 @@ def _lanes(grouped: bool) -> str:
         report = gpukit.profile(purchases.grouped, 1, CUSTOMERS, offsets, amounts, order, totals, hazards=False)
     else:
         report = gpukit.profile(purchases.customer_per_thread, 1, CUSTOMERS, offsets, amounts, totals, hazards=False)
-    return f"{report.counters['active_lanes_per_instruction']:.1f}"
+    return report.counters["active_lanes_per_instruction"]

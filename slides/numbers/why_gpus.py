@@ -111,6 +111,7 @@ def spaces() -> Table:
     """The memory spaces of an H200, from near to far."""
     gpu = find_gpu("H200")
     l2 = (gpu.l2_bytes or 0) >> 20
+    whole = _read(CROSSOVER)["machine"]["memory_bytes"] / 2**30
     rows = [
         ["registers", "one thread", "compiler", f"{gpu.registers_per_sm * 4 >> 10} KB an SM", "at once"],
         ["local", "one thread", "compiler (spills)", "in global memory", "as global"],
@@ -119,9 +120,9 @@ def spaces() -> Table:
         ["constant", "all, read only", "you", "64 KB, cached", "one word a warp: fast"],
         ["texture", "all, read only", "you", "in global, cached", "as L1, if cached"],
         ["L2", "all SMs", "hardware", f"{l2} MB", "a few hundred cycles"],
-        ["global", "all, and the host", "you", "141 GB", "many hundred cycles"],
+        ["global", "all, and the host", "you", f"{whole:.0f} GiB", "many hundred cycles"],
     ]
-    return Table(["space", "who sees it", "who manages it", "size on an H200", "speed"], rows, [SHEET])
+    return Table(["space", "who sees it", "who manages it", "size on an H200", "speed"], rows, [SHEET, CROSSOVER])
 
 
 def bandwidths() -> Table:
