@@ -96,7 +96,8 @@ def _source(path: str, passed: Sequence[Any]) -> Source:
             machine = value.get("machine") or value.get("environment")
             for about in (value, machine if isinstance(machine, Mapping) else {}):
                 device = about.get("gpu") or about.get("cpu") or device
-                when = about.get("date") or about.get("source") or when
+                published = about.get("source")
+                when = about.get("date") or (published if isinstance(published, str) else "") or when
     if not device or not when:
         lacks = "device" if not device else "date"
         raise SlidesError(f"{path} does not say its {lacks}: a number without it may not stand on a slide")

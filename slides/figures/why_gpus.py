@@ -57,7 +57,7 @@ def polynomial() -> Figure:
 def _by_size(problem: str, series: Sequence[tuple[str, str, str, str]], marked: int = 0) -> Figure:
     """Seconds over elements, both on logarithmic axes; each line has its name beside its end."""
     rows = json.loads(data_file("results/h200_crossover.json").read_text(encoding="utf-8"))[problem]
-    sheet, (axis,) = style.figure("", height=3.9)
+    sheet, (axis,) = style.figure("", height=3.75)
     sizes = [row["n"] for row in rows]
     ends = [rows[-1][key] for key, *_ in series]
     for key, name, colour, look in series:

@@ -145,14 +145,14 @@ def residents() -> Table:
         found = occupancy(threads_a_block, shared_kb << 10, registers)
         rows.append(
             [
-                threads_a_block,
+                f"{threads_a_block} threads",
                 registers,
                 f"{shared_kb} KB" if shared_kb else "none",
                 found.blocks_per_sm,
                 f"{found.warps_per_sm} of {found.max_warps_per_sm}",
                 f"{found.occupancy:.0%}".replace("%", " %"),
-                found.limited_by[0],
+                found.limited_by[0].partition(" ")[0],
             ]
         )
-    header = ["threads a block", "registers", "shared", "blocks an SM", "resident warps", "occupancy", "limit"]
-    return Table(header, rows, [SHEET], numeric=[0, 1, 2, 3, 4, 5])
+    header = ["block", "registers", "shared", "blocks an SM", "resident warps", "occupancy", "limit"]
+    return Table(header, rows, [SHEET], numeric=[1, 2, 3, 4, 5])
