@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
+from matplotlib.patches import Patch, Rectangle
 
 import gpukit
 from gpukit.kernels import coalescing, layout
@@ -126,6 +126,62 @@ def layouts() -> Figure:
         "arrays": request_of(layout.structure_of_arrays, "fields", fields, x),
     }
     return strips(rows, 16, 128, height=1.9)
+
+
+def lines() -> Figure:
+    """The first sectors of requests at strides 8 and 32, and the 64-byte pieces that these lie in."""
+    shown, piece = 16, 2  # sectors
+    sheet, (axis,) = style.figure("", height=2.1)
+    for place, stride in enumerate((8, 32)):
+        row = {sector: used for sector, used in a_stride(stride).items() if sector < shown}
+        fetched = {sector // piece * piece + k for sector in row for k in range(piece)}
+        for sector in range(shown):
+            fill = style.PAPER if sector in row else style.SKY if sector in fetched else style.PALE
+            _cell(axis, sector, place - 0.36, 1, 0.72, fill, "")
+            share = 0.72 * row.get(sector, 0) / SECTOR
+            axis.add_patch(Rectangle((sector, place + 0.36 - share), 1, share, facecolor=style.AMBER, linewidth=0))
+    axis.set_xlim(0, shown)
+    axis.set_ylim(1.55, -0.55)
+    axis.set_yticks((0, 1), ("stride 8", "stride 32"))
+    places = range(0, shown * SECTOR + 1, LINE)
+    axis.set_xticks([place / SECTOR for place in places], [str(place) for place in places])
+    axis.spines[["left", "bottom"]].set_visible(False)
+    style.label(axis, "byte of the array")
+    handles = [Patch(facecolor=style.AMBER, label="used"), Patch(facecolor=style.SKY, label="fetched for nobody")]
+    axis.legend(
+        handles=handles,
+        loc="center left",
+        bbox_to_anchor=(1.01, 0.5),
+        fontsize=style.text_size(),
+        labelcolor=style.INK,
+        frameon=False,
+        handlelength=1.2,
+    )
+    return sheet
+
+
+def gathered() -> Figure:
+    """What the two loads of a gather touch in arrays of 1,024 elements."""
+    n = 1024
+    index = np.random.default_rng(0).permutation(n).astype(np.int32)
+    args = (np.zeros(n, np.float32), index, np.zeros(LANES, np.float32))
+    rows = {array: request_of(coalescing.gather, array, *args) for array in ("index", "x")}
+    return strips(rows, n * WORD // SECTOR, 512, height=1.9)
+
+
+def points() -> Figure:
+    """Points of four fields one after the other, and the lanes that read their x."""
+    shown = 8
+    sheet, (axis,) = style.figure("", height=1.35)
+    for point in range(shown):
+        for k, field in enumerate("xyzw"):
+            _cell(axis, 4 * point + k, 0, 1, 0.8, style.BLUE if k == 0 else style.PALE, field)
+        axis.annotate(
+            "", (4 * point + 0.5, 0.85), (4 * point + 0.5, 1.35), arrowprops={"arrowstyle": "-|>", "color": style.INK}
+        )
+        _words(axis, 4 * point + 0.5, 1.45, f"lane {point}" if point < 2 else str(point), va="bottom")
+    _bare(axis, (-1.2, 4 * shown + 0.2), (-0.1, 2.1))
+    return sheet
 
 
 # --- measured -------------------------------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ def turn() -> Figure:
         axis.add_patch(Rectangle((shared, 2 + 2 * k), 8, 2, facecolor="none", edgecolor=style.GREY, linewidth=0.8))
     axis.add_patch(Rectangle((shared, 2), 8, 2, facecolor=style.BLUE, linewidth=0))
     axis.add_patch(Rectangle((shared, 2), 2, 8, facecolor="none", edgecolor=style.VERMILION, linewidth=5))
+    axis.add_patch(Rectangle((31, 8), 4, 1, facecolor=style.VERMILION, edgecolor=style.INK, linewidth=0.8))
     _words(axis, shared + 4, 10.5, "tile, in shared memory", va="top")
     _words(axis, shared + 4.9, 3, "row in", colour=style.ink_on(style.BLUE))
     _words(axis, shared + 4.9, 7, "column out")
@@ -163,7 +164,7 @@ def transpose_ladder() -> Figure:
         "cpp:tiled": "tiled, C++",
         "cpp:padded": "padded, C++",
     }
-    sheet, (axis,) = style.figure("", height=3.9)
+    sheet, (axis,) = style.figure("", height=3.55)
     for place, key in enumerate(names):
         rate = found[key]
         fill = style.GREY if key == "copy" else style.GREEN if key == "cpp:padded" else style.BLUE
@@ -179,7 +180,7 @@ def transpose_ladder() -> Figure:
             fontsize=style.text_size(),
             color=style.ink_on(fill) if inside else style.INK,
         )
-    axis.axvline(found["copy"], color=style.INK, linestyle="--", linewidth=1.5)
+    axis.axvline(found["copy"], color=style.INK, linestyle="--", linewidth=1.5, zorder=0)
     axis.set_yticks(range(len(names)), list(names.values()))
     axis.set_ylim(len(names) - 0.5, -0.5)
     axis.set_xlim(0, 1.02 * max(found[key] for key in names))

@@ -26,6 +26,27 @@ def seconds() -> dict[str, float]:
     return {rung["key"]: rung["timing"]["median_s"] for rung in recorded("bench_h200_transfer.json")["rungs"]}
 
 
+def published() -> Figure:
+    """The CPU's time, and the GPU's with its copies, as published for a T4."""
+    one = recorded("published_transfers.json")["transfers"][0]
+    cpu = one["kernel_ms"] * one["kernel_over_cpu"]
+    sheet, (axis,) = style.figure("", height=2.2)
+    axis.barh(0, cpu, height=0.6, color=style.GREY)
+    _words(axis, cpu + 0.5, 0, f"{cpu:.1f} ms", ha="left")
+    left = 0.0
+    for name, colour in COLOURS.items():
+        value = one[f"{name.replace(' ', '_')}_ms"]
+        axis.barh(1, value, left=left, height=0.6, color=colour)
+        left += value
+    _words(axis, one["copy_in_ms"] / 2, 1, "copy in", colour=style.ink_on(COLOURS["copy in"]))
+    _words(axis, left + 0.5, 1, f"{left:.1f} ms, the kernel {one['kernel_ms']:.2f} of it", ha="left")
+    axis.set_yticks((0, 1), ("CPU", "T4"))
+    axis.set_ylim(1.5, -0.5)
+    axis.set_xlim(0, 1.2 * cpu)
+    style.label(axis, "milliseconds")
+    return sheet
+
+
 def to_scale() -> Figure:
     """Copy in, kernel, copy out as parts of one bar each, on an axis of milliseconds."""
     times, published = seconds(), recorded("published_transfers.json")["transfers"][0]
@@ -56,7 +77,7 @@ def streams() -> Figure:
     """One stream, and chunks in three, as the recorded times of one copy and one kernel have it."""
     times = seconds()
     whole = [1e3 * times[key] for key in ("to_gpu_pinned", "scaled", "to_host_pinned")]
-    sheet, (axis,) = style.figure("", height=3.9)
+    sheet, (axis,) = style.figure("", height=3.55)
     left = 0.0
     for (name, colour), value in zip(COLOURS.items(), whole, strict=True):
         axis.barh(0, value, left=left, height=0.7, color=colour, edgecolor=style.PAPER, linewidth=0.6)
