@@ -198,7 +198,7 @@ def tiled_16(a, b, c):
         cuda.syncthreads()  # both tiles are full before anyone multiplies
         for k in range(16):
             total += tile_a[ty, k] * tile_b[k, tx]
-        cuda.syncthreads()  # everyone is done with them before the next round overwrites them
+        cuda.syncthreads()  # all are done before the next round overwrites them
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = total
 
@@ -234,7 +234,7 @@ def tiled_32(a, b, c):
         cuda.syncthreads()  # both tiles are full before anyone multiplies
         for k in range(32):
             total += tile_a[ty, k] * tile_b[k, tx]
-        cuda.syncthreads()  # everyone is done with them before the next round overwrites them
+        cuda.syncthreads()  # all are done before the next round overwrites them
     if row < c.shape[0] and column < c.shape[1]:
         c[row, column] = total
 

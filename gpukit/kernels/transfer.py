@@ -300,7 +300,7 @@ def round_trips(buffers: Buffers) -> None:
         buffers.device_x.set(source, stream=buffers.stream())
         buffers.launch(buffers.device_x, buffers.device_y, factor, summand)
         buffers.copy_out(buffers.stream())
-        buffers.stream().synchronize()  # the host has it all before it sends it back
+        buffers.stream().synchronize()  # the host has all before it goes back
         source = buffers.y
 
 
