@@ -113,6 +113,36 @@ def reuse() -> Figure:
     return sheet
 
 
+def rounds() -> Figure:
+    """A fast and a slow warp in two rounds of the product, without the second barrier and with both."""
+    slow = ((0, 3, "load 1"), (3, 5, "multiply 1"), (8, 3, "load 2"), (11, 5, "multiply 2"))  # start, length
+    fast = ((0, 2, "load 1"), (3, 3, "multiply 1"), (8, 2, "load 2"), (11, 3, "multiply 2"))
+    too_early = (*fast[:2], (6, 2, "load 2"))
+    panels = (
+        ("the first barrier alone", too_early, (3, 11)),
+        ("both barriers: nobody overwrites what is still read", fast, (3, 8, 11)),
+    )
+    sheet, (axis,) = style.figure("", height=2.85)
+    for number, (words, of_fast, waits) in enumerate(panels):
+        top = 2.9 * number
+        _words(axis, 0, top - 0.4, words, ha="left")
+        for row, (name, parts) in enumerate((("fast warp", of_fast), ("slow warp", slow))):
+            _words(axis, -0.2, top + row + 0.4, name, ha="right")
+            for start, length, what in parts:
+                fill = style.SKY if what.startswith("load") else style.BLUE
+                _box(axis, start, top + row, length, style.VERMILION if start == 6 else fill, what)
+        for place in waits:
+            axis.plot([place, place], [top - 0.08, top + 1.88], color=style.INK, linewidth=4)
+    _words(axis, 8.2, 0.4, "overwrites what the slow warp reads", ha="left")
+    _bare(axis, (-2.6, 18.4), (4.9, -0.75))
+    return sheet
+
+
+def _box(axis: Axes, x: float, y: float, width: float, fill: str, text: str) -> None:
+    axis.add_patch(Rectangle((x, y), width, 0.8, facecolor=fill, edgecolor=style.INK, linewidth=0.8))
+    _words(axis, x + width / 2, y + 0.4, text, colour=style.ink_on(fill))
+
+
 # --- banks ----------------------------------------------------------------------------------------------------------
 
 
