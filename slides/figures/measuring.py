@@ -89,3 +89,47 @@ def sweep() -> Figure:
         if row["rung"] in names
     ]
     return grid_sweep.figure_of(rows, sms=record["machine"]["sms"], ceiling_gb_s=record["ceilings"]["copy"])
+
+
+def a100() -> Figure:
+    """A published ladder as shares of the data sheet's bandwidth, ours beside it."""
+    rungs = {rung["key"]: rung["bandwidth_gb_s"] for rung in _read("bench_h200_reduction.json")["rungs"]}
+    ladder = next(one for one in _read("published_reductions.json")["ladders"] if one["gpu"].startswith("A100"))
+    peak = gpus.find_gpu("H200").bandwidth_gb_s or 1
+    sheet, (axis,) = style.figure("", height=3.7)
+    size = style.text_size()
+    names = []
+    for place, (key, share) in enumerate(ladder["values"].items()):
+        in_cpp = f"cpp:{key.removeprefix('cpp:')}"
+        ours = rungs.get(in_cpp, rungs.get(key, 0)) / peak
+        names.append(ladder["published_names"].get(key, key))
+        for offset, value, colour in ((-0.2, share, GREY), (0.2, ours, BLUE)):
+            axis.barh(place + offset, value, color=colour, height=0.38)
+            axis.text(value + 0.008, place + offset, f"{value:.0%}", va="center", fontsize=size, color=INK)
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlim(0, 1)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    handles = [Patch(color=GREY, label="A100, published"), Patch(color=BLUE, label="H200 (from two loads on in C++)")]
+    style.legend(axis, handles, columns=2)
+    return sheet
+
+
+def per_multiprocessor() -> Figure:
+    """What each card's memory gives a multiprocessor."""
+    sheet, (axis,) = style.figure("", height=2)
+    size = style.text_size()
+    names = ("T4", "A100 SXM 80GB", "H200")
+    for place, name in enumerate(names):
+        gpu = gpus.find_gpu(name)
+        bandwidth, sms = gpu.bandwidth_gb_s or 0, gpu.sms or 1
+        axis.barh(place, bandwidth / sms, color=BLUE if name == "H200" else GREY, height=0.62)
+        told = f"{bandwidth:,.0f} GB/s / {sms} SMs = {bandwidth / sms:.0f} GB/s an SM"
+        axis.text(bandwidth / sms + 0.5, place, told, va="center", fontsize=size, color=INK)
+    axis.set_yticks(range(len(names)), names)
+    axis.set_ylim(len(names) - 0.5, -0.5)
+    axis.set_xlim(0, 62)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    return sheet

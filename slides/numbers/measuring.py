@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import gpukit
-from gpukit import devices, gpus
+from gpukit import devices
 from gpukit.kernels import reduction
 from gpukit.slides import Measured, Table
 from gpukit.timing import in_units
@@ -102,21 +102,6 @@ def _times(factor: float) -> str:
     return f"{factor:,.1f}x" if factor < 10 else f"{factor:,.0f}x"
 
 
-def published_a100() -> Table:
-    """A100, 2^27 float32, as shares of the data sheet's bandwidth; and ours."""
-    ladder, rungs = _ladder("A100 SXM 80GB", 1 << 27), _rungs()
-    peak = gpus.find_gpu("H200").bandwidth_gb_s
-    rows = []
-    for key, share in ladder["values"].items():
-        in_cpp = f"cpp:{key.removeprefix('cpp:')}"
-        ours = [_share(rungs[one]["bandwidth_gb_s"] / peak) if one in rungs else "" for one in (key, in_cpp)]
-        rows.append(
-            [ladder["published_names"].get(key, key), _share(share), *(ours if key != in_cpp else ["", ours[1]])]
-        )
-    header = ["rung", "A100, of 2,039 GB/s", "H200, numba", "H200, C++"]
-    return Table(header, rows, [BENCH], numeric=[1, 2, 3])
-
-
 def _share(value: float) -> str:
     return f"{value:.0%}".replace("%", " %")
 
@@ -140,16 +125,6 @@ def published_t4_float() -> Table:
         )
     header = ["2^26 float32", "T4, GB/s", "of copy", "H200, GB/s", "of copy"]
     return Table(header, rows, [BENCH], numeric=[1, 2, 3, 4])
-
-
-def per_multiprocessor() -> Table:
-    """What each card's memory gives a multiprocessor."""
-    rows = []
-    for name in ("T4", "A100 SXM 80GB", "H200"):
-        gpu = gpus.find_gpu(name)
-        sms = gpu.sms or 1
-        rows.append([name, f"{gpu.bandwidth_gb_s:,.0f}", sms, f"{gpu.bandwidth_gb_s / sms:.0f}"])
-    return Table(["data sheet", "GB/s", "SMs", "GB/s an SM"], rows, ["data/gpus.toml"], numeric=[1, 2, 3])
 
 
 # --- what is compared ------------------------------------------------------------------------------------------------
