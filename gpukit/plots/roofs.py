@@ -74,7 +74,7 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
     axis.plot([ridge, ridge], [axis.get_ylim()[0], peak], ":", color=GREY, linewidth=1, zorder=0)
     for form in (axis.xaxis, axis.yaxis):
         form.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
-    _points(sheet, axis, found, x, y)
+    _points(sheet, axis, found, gpu, x, y)
     style.label(axis, "arithmetic intensity (FLOP per byte of global memory)", "performance (GFLOP/s)")
     # Names on a slide are large: they need the lower right corner, and nothing is above the roofs.
     corner: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 1)}
@@ -92,7 +92,9 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
     return sheet
 
 
-def _points(sheet: Figure, axis: Axes, points: Sequence[Point], x: np.ndarray, y: np.ndarray) -> None:
+def _points(
+    sheet: Figure, axis: Axes, points: Sequence[Point], gpu: Mapping[str, Any], x: np.ndarray, y: np.ndarray
+) -> None:
     """The kernels, each with its name to the right; names of kernels close to each other are spread upwards, and
     where there are too many, some go without."""
     low, high = np.log10(axis.get_ylim())
@@ -107,7 +109,7 @@ def _points(sheet: Figure, axis: Axes, points: Sequence[Point], x: np.ndarray, y
         axis.plot(x[place], y[place], MARKS[place % len(MARKS)], markersize=9, zorder=4, **look)
         if place in labels:
             axis.annotate(
-                f"{style.kernel_name(point)}: {point['bandwidth_gb_s']:,.0f} GB/s",
+                f"{style.kernel_name(point)}: {_speed(point, gpu)}",
                 (x[place], y[place]),
                 xytext=(x[place] * 1.45, 10 ** labels[place]),
                 va="center",
@@ -117,6 +119,14 @@ def _points(sheet: Figure, axis: Axes, points: Sequence[Point], x: np.ndarray, y
                 bbox={"facecolor": PAPER, "edgecolor": "none", "alpha": 0.85, "pad": 0.8},
                 zorder=5,
             )
+
+
+def _speed(point: Point, gpu: Mapping[str, Any]) -> str:
+    """How fast a kernel is, in the unit of the roof above it."""
+    speed, intensity = point["bandwidth_gb_s"], point["flops_per_byte"]
+    if intensity * gpu["bandwidth_gb_s"] > gpu["fp32_tflops"] * 1e3:
+        return f"{speed * intensity / 1e3:,.3g} TFLOP/s"
+    return f"{speed:,.0f} GB/s"
 
 
 def _named(column: np.ndarray, y: np.ndarray, room: int, gap: float) -> list[int]:

@@ -118,14 +118,6 @@ def launches_of_kernels() -> Measured:
     return Measured(f"{busy()['kernels'][1]:.0f}", RECORDED)
 
 
-def bytes_dense() -> Measured:
-    return Measured(f"{ladder()['fused']['cost']['bytes'] / 1e6:.1f} MB", RECORDED)
-
-
-def bytes_rowwise() -> Measured:
-    return Measured(f"{ladder()['rowwise']['cost']['bytes'] / 1e3:.1f} kB", RECORDED)
-
-
 def rows_of_table() -> Measured:
     return Measured(f"{sum(recorded()['model']['fields'].values()):,}", RECORDED)
 

@@ -6,7 +6,7 @@ import json
 import math
 from typing import Any
 
-from gpukit import gpus, occupancy, roofline
+from gpukit import gpus, roofline
 from gpukit.resources import data_file
 from gpukit.slides import Measured, Table
 
@@ -43,12 +43,6 @@ def floor() -> Measured:
     return Measured(f"{roofline.floor_seconds(4 * n, n, 'H200') * 1e6:,.0f} us", SUMS, SHEET)
 
 
-def floor_of_a_copy() -> Measured:
-    """The same at the bandwidth of the copy that was measured beside it."""
-    result = _result(SUMS)
-    return Measured(f"{4 * result['n'] / result['ceilings']['copy'] / 1e9 * 1e6:,.0f} us", SUMS)
-
-
 def additions_alone() -> Measured:
     """What the additions alone would take at the peak."""
     n = _result(SUMS)["n"]
@@ -78,11 +72,6 @@ def product_intensity() -> Measured:
     return Measured(f"{roofline.intensity(rung['flops'], rung['bytes_moved']):,.0f}", PRODUCTS)
 
 
-def product_tflops() -> Measured:
-    rung = _rung(PRODUCTS, "library")
-    return Measured(f"{rung['flops'] / rung['timing']['median_s'] / 1e12:.0f} TFLOP/s", PRODUCTS)
-
-
 def ceilings() -> Table:
     """The same sum against three ceilings."""
     result = _result(SUMS)
@@ -102,13 +91,13 @@ def ceilings() -> Table:
 def log() -> Table:
     """Rounds of the recorded log, as `gpukit bench` writes it."""
     about = {
-        "compact": ("threads side by side work", "fewer warps split"),
-        "sequential": ("stride halves", "3.8x fewer sectors"),
-        "shared_interleaved": ("tree in shared memory", "fewer requests"),
-        "first_add": ("two loads a thread", "half the barriers"),
-        "shuffle": ("warp sums in registers", "1 barrier a block"),
+        "compact": ("adjacent threads", "fewer splits"),
+        "sequential": ("stride halves", "fewer sectors"),
+        "shared_interleaved": ("shared memory", "fewer requests"),
+        "first_add": ("two loads a thread", "fewer barriers"),
+        "shuffle": ("sums by shuffles", "fewer barriers"),
         "grid_stride": ("a fixed grid", "fold paid once"),
-        "coarsened": ("eight loads in flight", "memory kept busy"),
+        "coarsened": ("eight loads at once", "fewer waits"),
     }
     rows = []
     for key, (change, hypothesis) in about.items():
@@ -116,44 +105,13 @@ def log() -> Table:
         speed_up = f"{entry['speed_up']:.2f}x"
         rows.append([key, change, hypothesis, _time(entry["time"]), speed_up, f"{entry['bandwidth']:,.0f}"])
         rows[-1].append(entry["decision"])
-    header = ["version", "change", "hypothesis", "time", "speed-up", "GB/s", ""]
+    header = ["version", "change", "hypothesis", "time", "speed\u2011up", "GB/s", ""]
     reverted = [place for place, row in enumerate(rows) if row[-1] == "revert"]
     return Table(header, rows, [SUMS], numeric=[3, 4, 5], strong=reverted)
 
 
-def gpus_checked() -> Table:
-    """Bandwidth by the data sheet, and by the memory's clock and width."""
-    rows = []
-    for name in ("V100 SXM2 16GB", "T4", "A100 SXM 80GB", "H100 SXM", "H200"):
-        gpu = gpus.all_gpus()[name]
-        assert gpu.memory_mhz and gpu.bus_bits and gpu.bandwidth_gb_s and gpu.fp32_tflops
-        worked_out = 2 * gpu.memory_mhz * gpu.bus_bits / 8 / 1000
-        short = name.replace(" SXM2 16GB", "").replace(" SXM 80GB", "").replace(" SXM", "")
-        rows.append(
-            [
-                short,
-                f"{gpu.memory_mhz:,.0f} MHz",
-                f"{gpu.bus_bits:,}",
-                f"{worked_out:,.0f}",
-                f"{gpu.bandwidth_gb_s:,.0f}",
-                f"{roofline.ridge(gpu):.0f}",
-            ]
-        )
-    header = ["GPU", "memory clock", "bits", "worked out, GB/s", "data sheet", "ridge"]
-    return Table(header, rows, [SHEET], numeric=[1, 2, 3, 4, 5])
-
-
-def warps_by_registers() -> Table:
-    """Resident warps and occupancy on an H200, for blocks of 256 threads."""
-    rows = []
-    for registers in (32, 64, 96, 128, 255):
-        found = occupancy.occupancy(256, registers=registers, gpu="H200")
-        rows.append([registers, found.blocks_per_sm, found.warps_per_sm, f"{found.occupancy:.0%}"])
-    return Table(["registers", "blocks", "warps", "occupancy"], rows, [SHEET], numeric=[0, 1, 2, 3])
-
-
 def _time(seconds: float) -> str:
-    return f"{seconds * 1e3:.2f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:,.0f} us"
+    return f"{seconds * 1e3:.2f}\u00a0ms" if seconds >= 1e-3 else f"{seconds * 1e6:,.0f}\u00a0us"
 
 
 def _result(path: str) -> dict[str, Any]:

@@ -56,10 +56,6 @@ def warp() -> slice:
     return slice(place // 32 * 32, place // 32 * 32 + 32)
 
 
-def longest_of_warp() -> int:
-    return int(words().row_lengths[warp()].max())
-
-
 def lanes_of_warp() -> str:
     """Lanes at work, on average, while that warp goes on."""
     lengths = words().row_lengths[warp()]
@@ -105,11 +101,6 @@ def bytes_of(name: str) -> Measured:
 
 def bytes_of_fem() -> Measured:
     return bytes_of("fem_blocks")
-
-
-def bytes_per_entry() -> Measured:
-    found = _matrix("fem_blocks")
-    return Measured(f"{found['csr_bytes'] / found['nnz']:.2f}", RECORDED)
 
 
 def fractions() -> Table:

@@ -79,15 +79,16 @@ def ahead(batches: Iterator[Batch], device: torch.device) -> Iterator[Batch]:
     stream = torch.cuda.Stream(device)
 
     def copy() -> Batch:
+        batch = next(batches)
         with torch.cuda.stream(stream):
-            return tuple(tensor.to(device, non_blocking=True) for tensor in next(batches))
+            return tuple(tensor.to(device, non_blocking=True) for tensor in batch)
 
     coming = copy()
     while True:
         using = torch.cuda.current_stream(device)
         using.wait_stream(stream)
         batch = coming
-        for tensor in batch:  # its memory may not be given to the next copy before this stream has read it
-            tensor.record_stream(using)
+        for tensor in batch:
+            tensor.record_stream(using)  # its memory stays until it is read
         coming = copy()
         yield batch
