@@ -8,6 +8,7 @@ from typing import Any
 from gpukit.gpus import Gpu, find_gpu
 from gpukit.resources import data_file
 from gpukit.slides import Measured, Table
+from gpukit.timing import in_units
 
 CROSSOVER = "data/results/h200_crossover.json"
 EXECUTION = "data/results/bench_h200_execution.json"
@@ -60,7 +61,7 @@ def add_by_size() -> Table:
     for row in _read(CROSSOVER)["add"]:
         if row["n"] in (1 << 8, 1 << 12, 1 << 16, 1 << 18, 1 << 20, 1 << 22, 1 << 26):
             cpu = min(row["numpy_s"], row["cores_s"])
-            times = (f"{seconds * 1e6:,.{0 if seconds > 1e-5 else 1}f} us" for seconds in (cpu, row["library_s"]))
+            times = (in_units(seconds) for seconds in (cpu, row["library_s"]))
             rows.append([f"{row['n']:,}", *times, "CPU" if cpu < row["library_s"] else "GPU"])
     return Table(["elements", "CPU at its best", "GPU, launch and wait", "first"], rows, [CROSSOVER], numeric=[0, 1, 2])
 
