@@ -242,6 +242,13 @@ def test_a_published_number_names_its_work(course):
     assert made.slides[0].sources == ("T4, published course material: published.json",)
 
 
+def test_what_is_called_source_and_is_no_text_names_no_work(course):
+    levels = {"machine": {"gpu": "H200", "date": "2026-11-30"}, "launch": {"source": {"loads": 2}, "loads": 1}}
+    (course / "data/results/levels.json").write_text(json.dumps(levels), encoding="utf-8")
+    made = deck(course, slide("<!-- number: data/results/levels.json::launch.loads -->"))
+    assert made.slides[0].sources == ("H200, 2026-11-30: levels.json",)
+
+
 def test_a_table_is_markdown_with_its_source(course):
     assert "| pattern | sectors |\n| :--- | ---: |\n| contiguous | 4 |\n| **strided** | **32** |" in markdown(
         course, "<!-- table: slides/numbers/copies.py::rows -->"
