@@ -25,7 +25,8 @@ ROOT = Path(__file__).parents[1]
 PICTURE = (
     '<?xml version="1.0"?><svg xmlns:xlink="http://www.w3.org/1999/xlink" width="72pt" height="36pt"'
     ' viewBox="0 0 72 36" xmlns="http://www.w3.org/2000/svg"><metadata>http://a.b</metadata><defs>'
-    '<style type="text/css">*{stroke-linejoin: round}</style></defs><defs><path id="m1"/></defs><g clip-path="url(#p)"><use xlink:href="#m1"'
+    '<style type="text/css">*{stroke-linejoin: round}</style></defs><defs><path id="m1"/></defs>'
+    '<g clip-path="url(#p)"><use xlink:href="#m1"'
     ' style="fill: #222222; stroke: #0072b2"/></g></svg>'
 )
 
@@ -129,6 +130,11 @@ def test_options_become_buttons_and_the_answer_leaves_the_notes():
     assert "<li>a fact</li>" in made
     assert made.count("8, as said.") == 1 and "<summary>Answer</summary>\n<div><p>8, as said.</p>" in made
     assert '<div class="notes">\n<p>Hands up.</p>' in made
+
+
+def test_an_answer_that_begins_with_a_number_is_no_list():
+    made = html(("predict", "## How many?\n\n1. 4\n2. 8", "Answer: 8. In each warp one lane."))
+    assert "<div><p>8. In each warp one lane.</p>" in made
 
 
 def test_questions_of_a_check_stay_a_list_and_options_below_them_do_not():

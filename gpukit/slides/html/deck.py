@@ -107,7 +107,8 @@ class _Slide:
     def _answer(self) -> str:
         if not self.slide.answer:
             return ""
-        text = self.writer.text(self.slide.answer)
+        # "8. In each warp ..." begins with the answer, and no list.
+        text = self.writer.text(re.sub(r"^(\d+)([.)])", r"\1\\\2", self.slide.answer))
         return f'<details class="answer"><summary>Answer</summary>\n<div>{text}</div>\n</details>\n'
 
     def _notes(self) -> str:

@@ -35,11 +35,13 @@ class Show:
         self.root, self.out, self.jobs, self.main, self.say = root, out, jobs, main, say
         self.decks: dict[str, Deck] = {}
         self.errors: dict[str, str] = {}
+        self.waiting: set[str] = set()  # decks that are being built
         self.version = 0
         self.changed = threading.Condition()
 
     def build(self, files: Sequence[Path]) -> None:
         """Build these decks, and tell the pages. Errors are kept, to be shown in the pages' place."""
+        self.waiting = {path.stem for path in files if path.stem not in self.decks}
         try:
             site = sites.read(self.root)
             # In new processes, since this one has the old figures and kernels imported.
@@ -50,6 +52,7 @@ class Show:
             self.say(str(error))
         else:
             self.errors.pop(INDEX, None)
+        self.waiting = set()
         self._tell()
 
     def restyle(self) -> None:
@@ -89,6 +92,7 @@ class Show:
             return self.version
 
     def _keep(self, done: Built) -> None:
+        self.waiting.discard(done.name)
         if done.deck is None:
             self.errors[f"{done.name}.html"] = done.error
             self.say(f"{done.name}: {done.error}")
@@ -112,10 +116,10 @@ def serve(root: Path, out: Path, port: int, jobs: int, main: Main, say: Callable
         raise SlidesError(f"cannot serve at port {port}: {error.strerror}; choose another with --port") from None
     server.daemon_threads = True
     with server:
-        show.build(sites.deck_files(root))
         threading.Thread(target=server.serve_forever, daemon=True).start()
         say(f"http://{HOST}:{server.server_port}/  (Ctrl-C ends it)")
         try:
+            show.build(sites.deck_files(root))
             watch(show)
         finally:
             server.shutdown()
@@ -146,7 +150,9 @@ class Handler(SimpleHTTPRequestHandler):
         if self.path == EVENTS:
             self._events()
         elif name in self.show.errors:
-            self._page(error_page(name, self.show.errors[name]), 500)
+            self._page(sentence_page(f"{name} cannot be built", self.show.errors[name]), 500)
+        elif name.removesuffix(".html") in self.show.waiting:
+            self._page(sentence_page(f"{name} is being built", "This page comes by itself when it is done."), 503)
         elif name.endswith(".html") and "/" not in name and name != sites.LIVE and (self.show.out / name).is_file():
             self._page((self.show.out / name).read_text(encoding="utf-8"))
         else:
@@ -181,8 +187,7 @@ class Handler(SimpleHTTPRequestHandler):
             return
 
 
-def error_page(name: str, message: str) -> str:
-    """What is shown in the place of a page that cannot be built: the sentence."""
-    title = f"{name} cannot be built"
+def sentence_page(title: str, message: str) -> str:
+    """What is shown in the place of a page that is not there: why, in a sentence."""
     body = f"<h1>{escape(title)}</h1>\n<p>{escape(message)}</p>"
     return page.page(title, "", body, "text", page.header(Neighbours()))
