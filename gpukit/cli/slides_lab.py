@@ -16,7 +16,10 @@ import click
     help="Pyodide's files and NumPy's wheel, which travel in the page.",
 )
 @click.option(
-    "--out", type=click.Path(file_okay=False, path_type=Path), default=Path("slides/build"), show_default=True,
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("slides/build"),
+    show_default=True,
     help="The folder that gets lab.html.",
 )
 def lab(pyodide: Path, out: Path) -> None:

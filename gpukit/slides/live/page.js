@@ -218,8 +218,9 @@
     const parts = [
       element("h3", {}, `What each line of ${launch.kernel} costs`), element("p", { class: "dim" }, about),
       drawSource(launch),
-      element("h3", {}, "Hazards and findings"), drawRemarks(launch, cell),
     ];
+    const remarks = [element("h3", {}, `Hazards and findings in ${launch.kernel}`), drawRemarks(launch, cell)];
+    parts.unshift(...remarks);
     if (launch.trace.warps.length) parts.push(element("h3", {}, "Lanes, step by step"), drawLanes(launch, cell));
     return parts;
   }
@@ -230,9 +231,9 @@
   function drawSource({ kernel, headings, lines }) {
     const marked = lines.some((line) => line.marks.length);
     const head = element(
-      "tr", {}, element("th", { scope: "col", class: "num" }, "line"), element("th", { scope: "col" }, "source"),
+      "tr", {}, ...(marked ? [element("th", { scope: "col" }, "marks")] : []),
+      element("th", { scope: "col", class: "num" }, "line"), element("th", { scope: "col" }, "source"),
       ...headings.map(({ text, help }) => element("th", { scope: "col", class: "num", title: help }, text)),
-      ...(marked ? [element("th", { scope: "col" }, "marks")] : []),
     );
     const rows = [];
     for (const { number, text, marks, cells, gap } of lines) {
@@ -240,10 +241,10 @@
       rows.push(
         element(
           "tr", { class: marks.length ? "flagged" : "" },
+          ...(marked ? [element("td", {}, ...marks.slice(0, 3).flatMap((mark) => [badge(mark), " "]))] : []),
           element("td", { class: "num dim" }, number ? String(number) : ""),
           element("td", { class: "line mono" }, coloured(text)),
           ...cells.map((value) => element("td", { class: "num" }, value)),
-          ...(marked ? [element("td", {}, ...marks.flatMap((mark) => [badge(mark), " "]))] : []),
         ),
       );
     }
@@ -267,12 +268,12 @@
 
   // --- the lane picture ----------------------------------------------------------------------------------------------
 
-  const [LEFT, SIZE, PITCH, ROW] = [430, 15, 18, 24];
+  const [SIZE, PITCH, ROW] = [13, 16, 24];
   const bits = (mask) => Array.from({ length: 32 }, (_, lane) => lane).filter((lane) => (mask >>> lane) & 1);
   const count = (mask) => bits(mask).length;
-  const square = (lane, y) => `M${LEFT + lane * PITCH} ${y + 4}h${SIZE}v${SIZE}h-${SIZE}z`;
-  const bar = (lane, y) => `M${LEFT + lane * PITCH + 2} ${y + 11}h${SIZE - 4}`;
-  const dot = (lane, y) => `M${LEFT + lane * PITCH + 5} ${y + 9}h5v5h-5z`;
+  const square = (x, y) => `M${x} ${y + 5}h${SIZE}v${SIZE}h-${SIZE}z`;
+  const bar = (x, y) => `M${x + 2} ${y + 11.5}h${SIZE - 4}`;
+  const dot = (x, y) => `M${x + 4} ${y + 9}h5v5h-5z`;
   // Shape and colour both say what a lane does.
   const STATES = [
     ["active", square, "at work"],
@@ -316,26 +317,28 @@
       slider.max = String(steps.length);
       slider.value = "1";
       const height = (steps.length + 1) * ROW + 4;
+      const longest = Math.max(...steps.map(([line]) => trace.lines[line].text.length));
+      const left = 64 + Math.round(9.7 * Math.min(longest, 30)); // where the lanes begin
       const work = steps.reduce((sum, one) => sum + count(one[1]), 0) / steps.length;
-      marker = drawn("rect", { class: "cursor", x: "0", width: String(LEFT + 32 * PITCH + 90), height: String(ROW) });
+      const width = left + 32 * PITCH + 72;
+      marker = drawn("rect", { class: "cursor", x: "0", width: String(width), height: String(ROW) });
       const heads = [0, 8, 16, 24, 31].map((lane) =>
-        drawn("text", { class: "head", x: String(LEFT + lane * PITCH + 7), y: "17", "text-anchor": "middle" }, String(lane)));
+        drawn("text", { class: "head", x: String(left + lane * PITCH + 6), y: "17", "text-anchor": "middle" }, String(lane)));
       const rows = steps.flatMap((one, i) => {
         const y = ROW + i * ROW;
         const { number, text } = trace.lines[one[0]];
         const lanes = lanesOf(one);
-        const short = text.length > 36 ? text.slice(0, 35) + "\u2026" : text;
+        const short = text.length > 30 ? text.slice(0, 29) + "\u2026" : text;
         return [
           drawn("text", { class: "head", x: "34", y: String(y + 17), "text-anchor": "end" }, number ? String(number) : ""),
           drawn("text", { x: "46", y: String(y + 17) }, short),
-          ...STATES.map(([name, shape]) => [name, bits(lanes[name]).map((lane) => shape(lane, y)).join("")])
+          ...STATES.map(([name, shape]) => [name, bits(lanes[name]).map((lane) => shape(left + lane * PITCH, y)).join("")])
             .filter(([, path]) => path).map(([name, d]) => drawn("path", { class: name, d })),
-          drawn("text", { x: String(LEFT + 32 * PITCH + 8), y: String(y + 17) }, `${count(lanes.active)}/32`),
+          drawn("text", { x: String(left + 32 * PITCH + 8), y: String(y + 17) }, `${count(lanes.active)}/32`),
         ];
       });
       const label = `${choice.selectedOptions[0].textContent} of ${kernel}: ${plural(steps.length, "step")}, ` +
         `${work.toFixed(1)} of 32 lanes at work on average`;
-      const width = LEFT + 32 * PITCH + 90;
       const picture = drawn(
         "svg", { width: String(width), height: String(height), viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
         marker, drawn("text", { class: "head", x: "46", y: "17" }, "lane"), ...heads, ...rows,
@@ -350,7 +353,7 @@
     const previous = element("button", { type: "button", onclick: () => move(-1) }, "Previous step");
     const next = element("button", { type: "button", onclick: () => move(1) }, "Next step");
     const legend = element("p", { class: "legend dim" }, ...STATES.map(([name, shape, meaning]) =>
-      element("span", {}, drawn("svg", { viewBox: `${LEFT - 1} 3 18 18`, "aria-hidden": "true" }, drawn("path", { class: name, d: shape(0, 0) })), meaning)));
+      element("span", {}, drawn("svg", { viewBox: "0 4 15 15", "aria-hidden": "true" }, drawn("path", { class: name, d: shape(1, 0) })), meaning)));
     chooseWarp();
     const cut = trace.truncated ? [element("p", { class: "dim" }, "The recording stops here; the run went on.")] : [];
     return element("div", {}, element("div", { class: "player" }, choice, previous, slider, next), step, legend, body, ...cut);
@@ -469,11 +472,13 @@
     },
 
     buttons() {
+      // A button that is switched off while it has the focus would take the keyboard with it.
+      const had = [...cells.values()].find((cell) => [cell.runs, cell.stops].includes(document.activeElement));
       for (const cell of cells.values()) {
         cell.runs.disabled = this.running !== null;
         cell.stops.disabled = cell !== this.running;
       }
-      if (this.running) this.running.stops.focus();
+      if (had) (this.running ? this.running.stops : had.runs).focus();
     },
 
     say(text, stage) {

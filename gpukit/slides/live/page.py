@@ -25,7 +25,7 @@ def build(root: Path, pyodide: Path, out: Path) -> Path:
     root: the repository's root. pyodide: the folder with Pyodide's files and NumPy's wheel.
 
     Raises:
-        SlidesError: a file of Pyodide is missing or wrong, a cell is, or a kernel that it names; `out` cannot be written.
+        SlidesError: a file of Pyodide, a cell or a kernel that it names is missing or wrong; `out` cannot be written.
     """
     text = page(cells.read_all(root), runtime.read(pyodide), sources.files())
     path = out / NAME
@@ -100,15 +100,15 @@ def _cell(cell: Cell) -> str:
 {"".join(f"<p>{_text(paragraph)}</p>" for paragraph in cell.paragraphs)}
 <div class="editor">
 <div class="bar"><label for="{name}-code">{cell.file}</label>
-<span class="buttons"><button type="button" class="run" title="Ctrl+Enter in the editor">Run</button>
+<p class="state" role="status"></p><span class="buttons">
+<button type="button" class="run" title="Ctrl+Enter in the editor">Run</button>
 <button type="button" class="stop" disabled>Stop</button><button type="button" class="reset">Reset</button></span></div>
 <div class="code"><pre class="numbers" aria-hidden="true"></pre><div class="text">
 <pre class="colours" aria-hidden="true"></pre><textarea id="{name}-code" rows="{rows}" wrap="off" spellcheck="false"
  autocapitalize="off" autocomplete="off" aria-describedby="keys">{html.escape(cell.source)}</textarea></div></div>
 </div>
-<p class="state" role="status"></p>
-<div class="results" hidden></div>
 <h3>Try</h3>
 <ul class="tries">{tries}</ul>
 <p class="onward">{back}Lab: {_link(cell.lab)}</p>
+<div class="results" hidden></div>
 </section>"""

@@ -23,6 +23,7 @@ import builtins
 import contextlib
 import io
 import linecache
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ MAX_OUTPUT = 20_000  # characters
 LAUNCHES = 4  # shown side by side
 TRACE_STEPS = 400  # of the first and the last block together: what the picture has room for
 TRACE_WARPS = 8  # of each of these
-MAX_STEPS = 200_000  # of the machine, a wave: a loop that does not end is stopped within seconds in a browser, too
+MAX_STEPS = 50_000  # of the machine, a wave: a loop that does not end is stopped within seconds in a browser, too
 CUT = "\n... the rest of the output is left out\n"
 
 Counters = dict[str, "int | float"]
@@ -55,7 +56,7 @@ def run(source: str, name: str, say: Say | None = None) -> dict[str, Any]:
     watched = _Launches(printed)
     linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
     error = None
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed), watched.watching():
+    with _streams(printed), watched.watching():
         try:
             # A namespace of its own: what an earlier run has defined is gone, as in a script.
             exec(compile(source, name, "exec", dont_inherit=True), {"__name__": "__main__", "__builtins__": builtins})
@@ -70,6 +71,18 @@ def run(source: str, name: str, say: Say | None = None) -> dict[str, Any]:
         "counters": counter_rows([report for report, _ in watched.latest]),
         "launches": [_launch(report, trace, name) for report, trace in watched.latest],
     }
+
+
+@contextlib.contextmanager
+def _streams(printed: _Printed) -> Iterator[None]:
+    """What is printed goes to `printed`; there is nothing to be read."""
+    before = sys.stdin
+    sys.stdin = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
+            yield
+    finally:
+        sys.stdin = before
 
 
 class _Printed(io.TextIOBase):
@@ -88,9 +101,9 @@ class _Printed(io.TextIOBase):
         return True
 
     def write(self, text: str) -> int:
-        if self._room > 0 and text:
+        if text and self._room >= 0:
             kept = text if len(text) <= self._room else text[: self._room] + CUT
-            self._room -= len(text)
+            self._room -= len(text)  # below 0 once something was left out
             self._parts.append(kept)
             if self._say is not None:
                 self._say(kept)

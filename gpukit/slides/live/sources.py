@@ -51,8 +51,8 @@ def files() -> dict[str, bytes]:
         found[f"gpukit/data/{name}"] = data_file(name).read_bytes()
     for name, file in printers().items():
         parts = name.split(".")
-        inside = [*parts, "__init__.py"] if file.name == "__init__.py" else [*parts[:-1], f"{parts[-1]}.py"]
-        found["/".join(inside)] = file.read_bytes()
+        package = file.name == "__init__.py"
+        found["/".join([*parts, "__init__.py"] if package else [*parts[:-1], f"{parts[-1]}.py"])] = file.read_bytes()
     return dict(sorted(found.items()))
 
 
@@ -69,4 +69,3 @@ def printers() -> dict[str, Path]:
         raise SlidesError(f"a report cannot be printed here, so the page cannot be made: {done.stderr.strip()[-300:]}")
     pairs = (line.split("|") for line in done.stdout.splitlines() if "|" in line)
     return {name: Path(file) for name, file in pairs if file.endswith(".py")}
-
