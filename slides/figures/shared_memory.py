@@ -119,7 +119,7 @@ def rounds() -> Figure:
     fast = ((0, 2, "load 1"), (3, 3, "multiply 1"), (8, 2, "load 2"), (11, 3, "multiply 2"))
     too_early = (*fast[:2], (6, 2, "load 2"))
     panels = (
-        ("the first barrier alone", too_early, (3, 11)),
+        ("the first barrier alone: load 2 overwrites what the slow warp still reads", too_early, (3, 11)),
         ("both barriers: nobody overwrites what is still read", fast, (3, 8, 11)),
     )
     sheet, (axis,) = style.figure("", height=2.85)
@@ -133,7 +133,6 @@ def rounds() -> Figure:
                 _box(axis, start, top + row, length, style.VERMILION if start == 6 else fill, what)
         for place in waits:
             axis.plot([place, place], [top - 0.08, top + 1.88], color=style.INK, linewidth=4)
-    _words(axis, 8.2, 0.4, "overwrites what the slow warp reads", ha="left")
     _bare(axis, (-2.6, 18.4), (4.9, -0.75))
     return sheet
 
