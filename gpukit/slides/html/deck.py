@@ -49,6 +49,7 @@ def deck_page(deck: Deck, neighbours: Neighbours) -> str:
         kind="deck",
         header=page.header(neighbours),
         scripts=("deck.js", *(("stepper.js",) if players else ())),
+        styles=("stepper.css",) if players else (),
     )
 
 

@@ -25,8 +25,18 @@ EARLY = (
 _LIGHT_DARK = re.compile(r"^\s*(?P<name>--[\w-]+):\s*light-dark\((?P<light>[^(),]+),(?P<dark>[^(),]+)\);", re.MULTILINE)
 
 
-def page(title: str, description: str, body: str, kind: str, header: str, scripts: Sequence[str] = ()) -> str:
-    """A whole page. `kind`: "deck" or "text", its style sheet; `scripts`: files of theme/ that it runs."""
+def page(
+    title: str,
+    description: str,
+    body: str,
+    kind: str,
+    header: str,
+    scripts: Sequence[str] = (),
+    styles: Sequence[str] = (),
+) -> str:
+    """A whole page. `kind`: "deck" or "text", its style sheet; `scripts` and `styles`: files of theme/ that it
+    has beside them."""
+    more = "".join(map(style, styles))
     code = "".join(f"<script>\n{theme(name)}</script>\n" for name in scripts)
     return f"""<!doctype html>
 <html lang="en" class="{kind}">
@@ -38,7 +48,7 @@ def page(title: str, description: str, body: str, kind: str, header: str, script
 <title>{escape(title)}</title>
 <script>{EARLY}</script>
 <style>
-{style("base.css")}{style(kind + ".css")}</style>
+{style("base.css")}{style(kind + ".css")}{more}</style>
 </head>
 <body>
 <a class="skip" href="#{"1" if kind == "deck" else "main"}">Skip to the {"slides" if kind == "deck" else "text"}</a>
