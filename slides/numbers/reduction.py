@@ -91,7 +91,6 @@ def last_warp_shuffle() -> Table:
         "last_warp_shuffle",
         "warp_synchronisations",
         "shared_load_requests",
-        "shared_store_requests",
     )
 
 
