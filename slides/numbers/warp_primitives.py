@@ -29,15 +29,17 @@ def _rungs(family: str) -> Mapping[str, Mapping[str, Any]]:
     return {rung["key"]: rung for rung in record["rungs"]}
 
 
-def _table(family: str, counters: Sequence[str], names: Sequence[str], strong: Sequence[int] = ()) -> Table:
-    """A row for each rung: its counters and its time."""
+def _table(family: str, counters: Sequence[str], names: Sequence[str], without: Sequence[str] = ()) -> Table:
+    """A row for each rung but some: its counters and its time."""
     rows = []
     for key, rung in _rungs(family).items():
+        if key in without:
+            continue
         counted = rung["counters"].get("values", {})
         cells = [f"{counted[counter]:,}" if counter in counted else "-" for counter in counters]
         rows.append([key, *cells, in_units(rung["timing"]["median_s"])])
     numeric = range(1, len(counters) + 2)
-    return Table(["rung", *names, "time"], rows, [_path(family)], numeric=numeric, strong=strong)
+    return Table(["rung", *names, "time"], rows, [_path(family)], numeric=numeric)
 
 
 def warp_reduce() -> Table:
@@ -57,7 +59,7 @@ def warp_segmented() -> Table:
 
 def warp_compaction() -> Table:
     counters = ("global_atomics", "global_load_requests", "warp_synchronisations")
-    return _table("warp_compaction", counters, ("atomics", "load requests", "warp syncs"))
+    return _table("warp_compaction", counters, ("atomics", "load requests", "warp syncs"), ("cpp:ballot",))
 
 
 # --- votes and matches -----------------------------------------------------------------------------------------------
