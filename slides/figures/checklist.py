@@ -48,7 +48,7 @@ def product() -> Figure:
         left = 0.2 + 10.2 * place
         _box(axis, left, 0.3, 8.6, 5.8, fill)
         look: dict[str, Any] = {"ha": "center", "va": "center", "color": style.ink_on(fill)}
-        axis.text(left + 4.3, 1.4, name, fontsize=1.15 * size, fontweight="bold", **look)
+        axis.text(left + 4.3, 1.4, name, fontsize=size, fontweight="bold", **look)
         axis.text(left + 4.3, 3.95, about, fontsize=size, linespacing=1.35, **look)
         if place:
             axis.text(left - 0.8, 3.2, "x", ha="center", va="center", fontsize=1.6 * size, color=INK)

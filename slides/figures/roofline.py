@@ -12,7 +12,7 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
 from gpukit import gpus, occupancy, roofline
 from gpukit.plots import roofs, speed_up, style
-from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE, SKY, VERMILION
+from gpukit.plots.style import BLUE, GREY, INK, PALE, SKY, VERMILION
 from gpukit.resources import data_file
 
 STEPS = (
@@ -123,28 +123,6 @@ def resident_warps() -> Figure:
     axis.grid(axis="y", color=PALE)
     axis.set_axisbelow(True)
     style.label(axis, "registers of a thread", "warps of an SM")
-    return sheet
-
-
-def log_of_a_sum() -> Figure:
-    """The ladder's rounds: each bar a version, the share of a copy's bandwidth, reverted ones in another colour."""
-    result = _bench("reduction")
-    wanted = (
-        "naive",
-        "compact",
-        "sequential",
-        "shared_interleaved",
-        "first_add",
-        "shuffle",
-        "grid_stride",
-        "coarsened",
-    )
-    rungs = {rung["key"]: rung for rung in result["rungs"]}
-    names = [name.replace("_", " ") for name in wanted]
-    shares = [100 * rungs[name]["fraction_of_copy"] for name in wanted]
-    colours = [AMBER if rungs[name]["log"]["decision"] == "revert" else BLUE for name in wanted]
-    sheet, (axis,) = style.figure("Rounds of one change each", height=4)
-    style.bars(axis, names, shares, colours, "", "{:.0f} %")
     return sheet
 
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from gpukit.plots import style
-from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PURPLE, SKY, VERMILION
+from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PAPER, PURPLE, SKY, VERMILION
 
 ROWS_OF_EXAMPLE = (BLUE, AMBER, GREEN, PURPLE)
 DATA, INDICES, INDPTR = (10, 2, 3, 4, 5, 7), (0, 3, 1, 0, 2, 3), (0, 2, 3, 5, 6)
@@ -45,6 +45,37 @@ def csr() -> Figure:
             row = k if name == "row pointer" else int(np.searchsorted(INDPTR, k, side="right")) - 1
             fill = ROWS_OF_EXAMPLE[row] if row < 4 else PALE
             _cell(right, k, top, value, fill)
+    return sheet
+
+
+def rows_of_words() -> Figure:
+    """Entries of all rows of the matrix of words, longest first."""
+    numbers = _numbers()
+    matrix = numbers.words()
+    ordered = np.sort(matrix.row_lengths)[::-1]
+    sheet, (axis,) = style.figure("", height=3.5)
+    axis.plot(np.arange(1, ordered.size + 1), np.maximum(ordered, 1), color=BLUE, linewidth=4)
+    for word in ("the", numbers.WORD, "harpoon"):
+        length = int(matrix.row_lengths[matrix.words.index(word)])
+        at = int(np.searchsorted(-ordered, -length)) + 1
+        axis.plot([at], [length], "o", color=VERMILION, markersize=11)
+        axis.annotate(
+            f"{word}: {length:,}",
+            (at, length),
+            xytext=(12, 4),
+            textcoords="offset points",
+            fontsize=style.text_size(),
+            color=INK,
+        )
+    axis.set_xscale("log")
+    axis.set_yscale("log")
+    axis.set_xlim(0.9, ordered.size * 1.6)
+    for form in (axis.xaxis, axis.yaxis):
+        form.set_major_formatter(lambda value, _: f"{value:,.0f}")
+        form.set_minor_formatter(lambda value, _: "")
+    axis.grid(color=PALE)
+    axis.set_axisbelow(True)
+    style.label(axis, "rows, longest first", "entries")
     return sheet
 
 
@@ -143,7 +174,7 @@ def permutation() -> Figure:
             axis.add_patch(Rectangle((at + k * 0.9, place + 0.1), 0.82, 0.8, fc=BLUE, ec="none"))
         for k in range(lengths[row], lengths[order[place // 2 * 2]]):
             axis.add_patch(Rectangle((at + k * 0.9, place + 0.1), 0.82, 0.8, fc=PALE, ec=GREY, hatch="//", lw=0))
-        axis.plot([lengths[row] * 0.9 + 0.2, 10.6], [row + 0.5, place + 0.5], color=GREY, linewidth=1.6)
+        axis.plot([lengths[row] * 0.9 + 0.2, 10.1], [row + 0.5, place + 0.5], color=GREY, linewidth=1.6)
         axis.add_patch(Rectangle((22, place + 0.1), 1.6, 0.8, fc=SKY, ec="none"))
         axis.text(22.8, place + 0.5, str(row), ha="center", va="center", fontsize=size, color=style.ink_on(SKY))
         axis.text(24.2, place + 0.5, f"y[{row}]", ha="left", va="center", fontsize=size, color=INK)
@@ -167,15 +198,14 @@ def rows_by_length() -> Figure:
     for place, (name, lanes) in enumerate(kinds):
         top = place * 1.75
         axis.text(0, top + 0.25, name, fontsize=size, color=INK, va="center")
-        for lane in range(32):
-            fill = fills[lane // lanes % 2]
-            axis.add_patch(Rectangle((lane + 0.04, top + 0.62), 0.92, 0.8, fc=fill, ec="none"))
         for row in range(32 // lanes):
             text = "one row" if lanes == 32 else f"row {row}" if lanes > 1 else str(row)
             fill = fills[row % 2]
+            axis.add_patch(Rectangle((row * lanes + 0.04, top + 0.62), lanes - 0.08, 0.8, fc=fill, ec="none"))
             look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": size, "color": style.ink_on(fill)}
-            middle = (row + 0.5) * lanes
-            axis.text(middle, top + 1.02, text, bbox={"fc": fill, "ec": "none", "pad": 0.5}, **look)
+            axis.text((row + 0.5) * lanes, top + 0.98, text, **look)
+        for lane in range(1, 32):
+            axis.plot([lane, lane], [top + 1.3, top + 1.42], color=PAPER, linewidth=2)
     return sheet
 
 

@@ -88,19 +88,20 @@ def ell_blow_up() -> str:
 # --- bytes and floors ------------------------------------------------------------------------------------------------
 
 
-def floor() -> Measured:
-    """What the bytes of `fem_blocks` take at least, at the bandwidth of the copy that was measured beside it."""
-    found = _matrix("fem_blocks")
-    seconds = found["csr_bytes"] / _result()["ceilings"]["copy"] / 1e9
-    return Measured(f"{seconds * 1e6:.0f} us", RECORDED)
-
-
-def bytes_of(name: str) -> Measured:
-    return Measured(f"{_matrix(name)['csr_bytes'] / 1e6:,.0f} MB", RECORDED)
-
-
-def bytes_of_fem() -> Measured:
-    return bytes_of("fem_blocks")
+def parts_of_bytes() -> Table:
+    """What of CSR's bytes is for what, the floor at a copy's bandwidth, and the fraction that our kernel reaches."""
+    table = []
+    copy = _result()["ceilings"]["copy"]
+    for name, about in (("fem_blocks", "finite elements"), ("road", "roads")):
+        found = _matrix(name)
+        rows, columns, all_bytes = found["rows"], found["columns"], found["csr_bytes"]
+        shares = [all_bytes - 4 * (2 * rows + 1 + columns), 4 * (rows + 1), 4 * (rows + columns)]
+        cells = [f"{about}, {found['lengths']['mean']:.1f} a row", f"{all_bytes / 1e6:,.0f} MB"]
+        cells += [f"{share / all_bytes:.0%}" for share in shares]
+        cells += [f"{all_bytes / copy / 1e9 * 1e6:,.0f} us", _share(found, ("hybrid",))]
+        table.append(cells)
+    header = ["float32", "bytes", "values, columns", "row pointer", "x and y", "floor", "fraction"]
+    return Table(header, table, [RECORDED], numeric=[1, 2, 3, 4, 5, 6])
 
 
 def fractions() -> Table:
