@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
-from gpukit.plots import style
+from gpukit.plots import gathers, style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PURPLE, SKY, VERMILION
 
 FIELDS = (
@@ -61,23 +61,12 @@ def impression() -> Figure:
 
 
 def gather() -> Figure:
-    """Ids of one batch and the rows of the table that they ask for; some ids come twice."""
-    ids = (17, 3, 40, 3, 29, 8, 40, 3)
-    sheet, (axis,) = style.figure("", height=2.9)
-    size = style.text_size()
-    _bare(axis, (-0.3, 44.3), (4.75, -1.0))
-    axis.text(0, -0.55, "indices: the ids of a batch", fontsize=size, color=INK, va="center")
-    axis.text(0, 4.4, "table: a row of numbers for each id", fontsize=size, color=INK, va="center")
-    touched = set(ids)
-    for row in range(44):
-        fill = VERMILION if row in touched else PALE
-        axis.add_patch(Rectangle((row + 0.06, 2.6), 0.88, 1.35, fc=fill, ec="none"))
-    width = 44 / len(ids)
-    for place, row in enumerate(ids):
-        left = place * width + width * 0.2
-        _box(axis, left, 0, width * 0.6, 0.8, BLUE, str(row))
-        axis.plot([left + width * 0.3, row + 0.5], [0.85, 2.55], color=GREY, linewidth=2)
-    return sheet
+    """The same gather twice: rows of a table by the ids of a batch, and elements of x by the columns of a row."""
+    panels = (
+        {"name": "embedding[id]", "ids": [17, 3, 40, 3, 29, 8, 40, 3], "rows": 48, "row_bytes": 64, "index": "id"},
+        {"name": "x[indices[j]]", "ids": [2, 5, 6, 11, 19, 27, 31, 44], "rows": 48, "row_bytes": 4, "index": "column"},
+    )
+    return gathers.figure_of(panels)
 
 
 def ladder() -> Figure:
