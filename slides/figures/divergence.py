@@ -15,6 +15,7 @@ from gpukit.kernels import divergence, purchases
 from gpukit.plots import activity, style
 from gpukit.plots.style import AMBER, BLUE, INK, PALE
 from gpukit.resources import data_file
+from gpukit.slides.stepper import Stepper
 
 TWO_WARPS = 64
 CUSTOMERS = 256  # one block
@@ -38,6 +39,12 @@ def two_sides() -> Figure:
     place: dict[str, Any] = {"loc": "outside lower left", "ncols": 3, "frameon": False}
     sheet.legend(handles=handles, fontsize=style.text_size(), labelcolor=INK, **place)
     return sheet
+
+
+def steps() -> Stepper:
+    """by_lane, step by step."""
+    x, y = np.arange(TWO_WARPS, dtype=np.int32), np.zeros(TWO_WARPS, np.int32)
+    return Stepper.of(gpukit.trace(divergence.by_lane, 1, TWO_WARPS, x, y), warps=(0, 1), title="by_lane, step by step")
 
 
 def _lanes_of(axis: Axes, kernel: Any) -> None:
