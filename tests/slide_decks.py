@@ -44,6 +44,12 @@ template <typename T>
 __device__ T twice(T x) { return x + x; }
 """
 FIGURES = """from gpukit.plots import speed_up, style
+from gpukit.slides import recording
+
+
+def of_recording():
+    assert recording("data/results/bench.json")["rungs"]
+    return speed_up.figure_of()
 
 
 def amdahl():
@@ -68,7 +74,7 @@ def nothing():
 def drawn():
     return '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h8"/></svg>'
 """
-NUMBERS = """from gpukit.slides import Measured, Table
+NUMBERS = """from gpukit.slides import Measured, Table, recording
 
 
 def eight():
@@ -77,6 +83,15 @@ def eight():
 
 def ratio():
     return Measured(2.5, "data/results/bench.json")
+
+
+def faster():
+    rungs = recording("data/results/bench.json")["rungs"]
+    return rungs[0]["gb_s"] / rungs[1]["gb_s"]
+
+
+def lost():
+    return recording("data/results/lost.json")
 
 
 def unsourced():

@@ -6,6 +6,7 @@ import pytest
 import slide_decks
 from slide_decks import deck, markdown, slide
 
+from gpukit.slides import recording
 from gpukit.slides.errors import SlidesError
 
 HERE = r"^slides/04_copies\.md:\d+: "
@@ -160,6 +161,20 @@ def test_a_figure_is_an_image_and_an_asset(course):
     assert asset.alt == "What it shows." and 'width="888pt"' in asset.svg and asset.player is None
 
 
+def test_a_figure_of_a_recording_brings_its_source(course):
+    made = deck(
+        course,
+        slide('<!-- fig: slides/figures/copies.py::of_recording alt="x" -->'),
+        slide('<!-- fig: slides/figures/copies.py::amdahl alt="x" -->'),
+    )
+    assert [one.sources for one in made.slides] == [("NVIDIA H200, 2026-11-30: bench.json",), ()]
+
+
+def test_a_recording_is_read_for_a_slide_only():
+    with pytest.raises(SlidesError, match=r"^data/results/h200.json is read when no slide is made"):
+        recording("data/results/h200.json")
+
+
 def test_half_a_figure_says_how_wide(course):
     made = deck(course, slide('<!-- fig: slides/figures/copies.py::drawn alt="A line." width="50%" -->'))
     assert "![w:592 A line.](figures/04_copies-copies-drawn.svg)" in made.slides[0].markdown
@@ -169,7 +184,7 @@ def test_half_a_figure_says_how_wide(course):
     ("rest", "says"),
     [
         ('amdhal alt="x"', "has no function amdhal, which was renamed or removed; did you mean amdahl"),
-        ('broken alt="x"', "failed: ZeroDivisionError: division by zero (line 16)"),
+        ('broken alt="x"', "failed: ZeroDivisionError: division by zero (line 22)"),
         ('nothing alt="x"', "gives a NoneType: return a matplotlib Figure or the text of an SVG"),
         ('small alt="x"', "has text of 9.0 points; on a slide none may be under 18"),
         ("amdahl", 'has no alt="..."'),
@@ -205,6 +220,7 @@ def test_a_figure_that_fails_stops_the_build(course, rest, says):
         ),
         ("bench::rungs[-1]['name']", "strided", "NVIDIA H200, 2026-11-30: bench.json"),
         ("slides/numbers/copies.py::eight", "8", "counted by the CPU machine"),
+        ("slides/numbers/copies.py::faster", "4.0005", "NVIDIA H200, 2026-11-30: bench.json"),
         ("slides/numbers/copies.py::ratio", "2.5", "NVIDIA H200, 2026-11-30: bench.json"),
     ],
 )
@@ -225,6 +241,7 @@ def test_a_number_brings_its_source(course, directive, shown, source):
         ("bench::rungs[0].!", "is no key"),
         ("data/results/gone.json::a", "there is no file data/results/gone.json"),
         ("data/results/nameless.json::gb_s", "does not say its device: a number without it may not stand on a slide"),
+        ("slides/numbers/copies.py::lost", "failed: there is no file data/results/lost.json"),
         ("slides/numbers/copies.py::unsourced", "names no recording"),
         ("slides/numbers/copies.py::rows", "gives a Table: return a number"),
         ('bench::rungs[0].gb_s format="{:d}"', "does not fit 4000.5"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import re
 import tomllib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -47,6 +49,45 @@ def look_up(root: Path, path: str, key: str) -> tuple[Any, Source]:
         at, place = step.end(), key[: step.end()]
         passed.append(value)
     return value, _source(path, passed)
+
+
+@dataclass
+class _Reading:
+    """A function of slides/ at work, and what it has read."""
+
+    root: Path
+    read: list[str]
+
+
+_READING: ContextVar[_Reading | None] = ContextVar("reading", default=None)
+
+
+@contextlib.contextmanager
+def reading(root: Path) -> Iterator[list[str]]:
+    """What is read inside by `recording`: a list of paths from the repository's root, which fills."""
+    now = _Reading(root, [])
+    token = _READING.set(now)
+    try:
+        yield now.read
+    finally:
+        _READING.reset(token)
+
+
+def recording(path: str) -> Any:
+    """The data of a recording such as "data/results/h200.json", for functions of slides/figures and slides/numbers.
+
+    Its device and date go to the foot of the slide that the function is called for. Not to be changed, and not to be
+    read when a module is imported or in a cached function: then nobody knows which slide it is for.
+
+    Raises SlidesError: there is no such file, it cannot be read, or no slide is being made.
+    """
+    now = _READING.get()
+    if now is None:
+        raise SlidesError(f"{path} is read when no slide is made: read it in the function that the deck names")
+    found = load(objects.existing(now.root, path))
+    if path not in now.read:
+        now.read.append(path)
+    return found
 
 
 @functools.cache

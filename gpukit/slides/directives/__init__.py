@@ -17,11 +17,14 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from gpukit.registry import nearest
+from gpukit.slides import objects, recordings
 from gpukit.slides.errors import SlidesError
 from gpukit.slides.model import Asset
 from gpukit.slides.recordings import Source
+from gpukit.slides.values import Measured, Table
 
 _ATTRIBUTE = re.compile(r"\s(?P<name>[a-z]+)=\"(?P<value>[^\"]*)\"\s*\Z")
 
@@ -42,6 +45,22 @@ class Page:
     covers: list[str] = field(default_factory=list)
     cells: list[str] = field(default_factory=list)
     labs: list[str] = field(default_factory=list)
+    counted: bool = False  # the last call read no recording
+
+    def call(self, target: str) -> Any:
+        """What a function of slides/ returns; the recordings that it read are sources of this slide."""
+        with recordings.reading(self.root) as read:
+            found = objects.call(self.root, target)
+        value, declared = (found.value, found.sources) if isinstance(found, Measured) else (found, ())
+        if isinstance(found, Table):
+            declared = tuple(found.sources)
+        files = [*dict.fromkeys([*read, *declared])]
+        if isinstance(found, Measured) and not files:
+            raise SlidesError(f"{target} gives a measured value and names no recording that it is from")
+        for file in files:
+            self.add_source(recordings.source(self.root, file))
+        self.counted = not files
+        return value
 
     def add_source(self, source: Source) -> None:
         if source not in self.sources:

@@ -23,7 +23,7 @@ def expand(it: Directive, page: Page) -> str:
     alt = alt_of(it)
     share = _share(it)
     with on_slide(it, share):
-        drawn = objects.call(page.root, it.target)
+        drawn = page.call(it.target)
         svg = _svg(drawn, it)
     return add(page, it, Asset(svg, alt), share)
 

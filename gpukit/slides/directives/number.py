@@ -8,7 +8,6 @@ from gpukit.slides import objects, recordings
 from gpukit.slides.directives import Directive, Page
 from gpukit.slides.errors import SlidesError
 from gpukit.slides.recordings import THE_MACHINE
-from gpukit.slides.values import Measured
 
 
 def expand(it: Directive, page: Page) -> str:
@@ -32,16 +31,11 @@ def expand(it: Directive, page: Page) -> str:
 def _value(target: str, it: Directive, page: Page) -> Any:
     path, key = objects.split(target)
     if path.endswith(".py"):
-        found = objects.call(page.root, target)
-        if isinstance(found, Measured):
-            for file in found.sources:
-                page.add_source(recordings.source(page.root, file))
-            if not found.sources:
-                raise SlidesError(f"{target} gives a measured value and names no recording that it is from")
-            return found.value
+        found = page.call(target)
         if not isinstance(found, int | float | str) or isinstance(found, bool):
-            raise SlidesError(f"{target} gives a {type(found).__name__}: return a number, text, or Measured(...)")
-        page.add_source(THE_MACHINE)
+            raise SlidesError(f"{target} gives a {type(found).__name__}: return a number or text")
+        if page.counted:
+            page.add_source(THE_MACHINE)
         return found
     value, source = recordings.look_up(page.root, page.results.get(path, path), key)
     if value is None or isinstance(value, dict | list):

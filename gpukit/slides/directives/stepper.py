@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpukit.slides import objects
 from gpukit.slides.directives import Directive, Page
 from gpukit.slides.directives.fig import add, alt_of, on_slide
 from gpukit.slides.model import Asset
@@ -14,7 +13,7 @@ def expand(it: Directive, page: Page) -> str:
     it.allow("alt", "height")
     alt = alt_of(it)
     with on_slide(it):
-        made = objects.call(page.root, it.target)
+        made = page.call(it.target)
         if not isinstance(made, Stepper):
             raise it.error(f"{it.target} gives a {type(made).__name__}: return a gpukit.slides.stepper.Stepper")
         still = made.still()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from gpukit.slides import objects, recordings
 from gpukit.slides.directives import Directive, Page
 from gpukit.slides.recordings import THE_MACHINE
 from gpukit.slides.values import Table
@@ -13,7 +12,7 @@ MOST_ROWS = 10  # that a slide has room for
 def expand(it: Directive, page: Page) -> str:
     """A Markdown table."""
     it.allow()
-    found = objects.call(page.root, it.target)
+    found = page.call(it.target)
     if not isinstance(found, Table):
         raise it.error(f"{it.target} gives a {type(found).__name__}: return a gpukit.slides.Table")
     if not found.rows or len(found.rows) > MOST_ROWS:
@@ -21,9 +20,7 @@ def expand(it: Directive, page: Page) -> str:
     wrong = next((row for row in found.rows if len(row) != len(found.header)), None)
     if wrong is not None:
         raise it.error(f"{it.target}: the row {list(wrong)} has not as many cells as the header, {len(found.header)}")
-    for file in found.sources:
-        page.add_source(recordings.source(page.root, file))
-    if not found.sources:
+    if page.counted:
         page.add_source(THE_MACHINE)
     rules = ["---:" if column in found.numeric else ":---" for column in range(len(found.header))]
     lines = [[str(name) for name in found.header], rules]
