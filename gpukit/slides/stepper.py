@@ -90,15 +90,16 @@ class Stepper:
         if at is not None and not 0 <= at < len(made):
             raise GpukitError(f"the stepper of {found['kernel']} has steps 0 to {len(made) - 1}; got at={at}")
         requests = max((_rows_of_requests(step) for step in made), default=0)
-        height = round(96 * style.sheet_height(HEIGHT / 96)) if style.is_slide() else HEIGHT
+        height = min(HEIGHT, round(96 * style.sheet_height(99)))
+        lanes = [_existing(found, warp) for warp in shown]
         data = {
             "title": title or f"{found['kernel']}, step by step",
             "kernel": found["kernel"],
             "size": [WIDTH, height - KEYS_HEIGHT],
             "source": source,
             "warps": list(shown),
-            "lanes": [_existing(found, warp) for warp in shown],
-            "at": _interesting(made) if at is None else at,
+            "lanes": lanes,
+            "at": _interesting(made, lanes) if at is None else at,
             "requests": min(requests, MAX_REQUESTS),
             "steps": made,
         }
@@ -200,9 +201,11 @@ def _existing(trace: Mapping[str, Any], warp: int) -> int:
     return FULL >> max(0, 32 * (warp + 1) - trace["threads_per_block"])
 
 
-def _interesting(steps: Sequence[Mapping[str, Any]]) -> int:
+def _interesting(steps: Sequence[Mapping[str, Any]], lanes: Sequence[int]) -> int:
     """The first step in which lanes of a busy warp idle, or else the first with a request, or the first."""
-    idle = (number for number, step in enumerate(steps) if any(mask not in (0, FULL) for mask in step["a"]))
+    idle = (
+        n for n, step in enumerate(steps) if any(a not in (0, all_) for a, all_ in zip(step["a"], lanes, strict=True))
+    )
     asks = (number for number, step in enumerate(steps) if "r" in step)
     return next(idle, next(asks, 0))
 
