@@ -91,7 +91,9 @@ def figure_of(
         widths=[style.width() - table_inches, table_inches],
         height=FRAME_INCHES + ROW_INCHES * len(found),
         caption=_caption(found, device, date, n, counter),
-        note=_caption(found, "", "", None, ""),
+        note=_caption(found, "", "", None, "").replace(
+            "Black lines", "Thin lines"
+        ),  # on a dark page they are not black
     )
     low = min(above_0) / 2 if log else 0.0
     for place, (row, value, prior) in enumerate(zip(found[:shown], values, before, strict=False)):
