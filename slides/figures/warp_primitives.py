@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+import gpukit
 from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, SKY, VERMILION
+from gpukit.slides.stepper import Stepper
 
 LANES = 8
 VALUES = (3, 1, 4, 1, 5, 9, 2, 6)  # a payment in each lane
@@ -174,3 +178,10 @@ def partial_warp() -> Figure:
     axis.text(there, -1, "named by the mask, not there", fontsize=style.text_size(), color=INK)
     _bare(axis, -0.6, 31.6, -1.2, 2.3)
     return sheet
+
+
+def lanes_that_never_come() -> Stepper:
+    """`below_maximum` of lab 6 on 50 elements, in a block of two warps."""
+    lab = gpukit.load(str(Path(__file__).parents[2] / "labs/06_warp_primitives/given.py"))
+    trace = gpukit.trace(lab.below_maximum, 1, 64, np.arange(50, dtype=np.float32), np.zeros(50, np.float32))
+    return Stepper.of(trace, warps=[0, 1], title="below_maximum on 50 elements")
