@@ -7,7 +7,8 @@
   const speaking = query.has("presenter");
   const wanted = speaking ? "presenter" : query.has("article") || innerWidth < 640 ? "article" : "slides";
   const here = location.href.split(/[?#]/)[0];
-  let now = 0, typed = "", awake = 0, begun = 0;
+  const STEPS = [",", ".", "[", "]"];
+  let now = 0, typed = "", awake = 0, begun = 0, last = "";
 
   const make = (html) => {
     const box = document.createElement("div");
@@ -48,6 +49,7 @@
     <dt><kbd>home</kbd> <kbd>end</kbd></dt><dd>first, last slide</dd>
     <dt><kbd>1</kbd> <kbd>2</kbd> <kbd>enter</kbd></dt><dd>slide 12</dd>
     <dt><kbd>enter</kbd></dt><dd>show or hide the answer</dd>
+    <dt><kbd>.</kbd> <kbd>,</kbd></dt><dd>a stepper's next step, and back</dd>
     ${ACTIONS.filter(([key]) => key.length === 1).map(([key, , title]) =>
       `<dt><kbd>${key}</kbd></dt><dd>${title.toLowerCase()}</dd>`).join("")}
     <dt><kbd>escape</kbd></dt><dd>back to the slide</dd></dl>
@@ -120,6 +122,14 @@
     if (tell) send();
   }
 
+  // A stepper has keys of its own; here they reach that of the slide, in both windows.
+  function step(key, tell = true) {
+    const stepper = slides[now].querySelector("[data-stepper]");
+    if (!stepper) return;
+    stepper.dispatchEvent(new KeyboardEvent("keydown", { key }));
+    if (tell) post({ deck: here, step: key });
+  }
+
   function theme() {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = (root.dataset.theme || (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
@@ -140,12 +150,19 @@
   });
 
   function send() {
-    const message = { deck: here, slide: now, open: !!slides[now].querySelector(".answer[open]") };
+    post({ deck: here, slide: now, open: !!slides[now].querySelector(".answer[open]") });
+  }
+
+  function post(message) {
+    message.id = `${Date.now()}${Math.random()}`;
     channel?.postMessage(message);
     other?.postMessage(message, "*");
   }
 
   function heard(message) {
+    if (message.id === last) return; // it came both ways
+    last = message.id;
+    if (message.step) return step(message.step, false);
     if (message.hello) return speaking ? undefined : send();
     go(message.slide, false);
     answer(message.open, false);
@@ -170,8 +187,7 @@
     clock.querySelector("button").onclick = () => { begun = Date.now(); tick(); };
     clock.querySelector(".all").textContent = minutes(slides.length);
     setInterval(tick, 500);
-    channel?.postMessage({ deck: here, hello: true });
-    other?.postMessage({ deck: here, hello: true }, "*");
+    post({ deck: here, hello: true });
   }
 
   function minutes(count) {
@@ -216,10 +232,11 @@
     if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || help.open) return;
     if (event.key === "Tab") return wake();
     const busy = event.target.closest?.("a, button, input, summary, select, textarea, [data-keys]");
-    const own = busy && (/^(Enter| |Arrow.*)$/.test(event.key) || busy.matches("input[type=text], textarea"));
+    const own = busy && (/^(Enter| )$/.test(event.key) || busy.matches("input, select, textarea, [data-keys]"));
     const scrolls = at() === "article" && /^(Arrow.*|Page.*|Home|End| )$/.test(event.key);
     if (own || scrolls) return;
     if (event.shiftKey && event.key === " ") go(now - 1);
+    else if (STEPS.includes(event.key)) step(event.key);
     else if (/^\d$/.test(event.key)) typed += event.key;
     else if (KEYS[event.key]) KEYS[event.key]();
     else return;
