@@ -183,6 +183,13 @@ def divergent_in_tree() -> int:
     return sum(line.counters.get("divergent_branches", 0) for line in report.lines if "tid % stride" in line.text)
 
 
+def races() -> int:
+    """Races that the check finds in one block of `last_warp_volatile`."""
+    data, partial = np.ones(512, np.float32), np.zeros(1, np.float32)
+    report = gpukit.profile(reduction.last_warp_volatile, 1, 256, data, partial, shared_bytes=1024)
+    return len(report.errors)
+
+
 def whole_ladder() -> Measured:
     """From the first rung to the best one of numba."""
     old, new = (_RUNGS[key]["timing"]["median_s"] for key in ("naive", "coarsened"))
