@@ -105,3 +105,18 @@ def test_the_figures_of_the_kernels_readme_are_the_recorded_ones():
     assert f"counts in {agree}; in the other {launches - agree} the" in words
     assert f"agrees in {counted['source_level_agrees']} of {numba};" in words
     assert f"In {counted['launches_with_stray_bank_conflicts']} launches" in words
+
+
+def test_one_atomic_a_block_is_free_for_few_blocks_and_not_for_many():
+    """h200_block_atomics.json, made by data/probes/block_atomics.py; deck 7 shows it."""
+    record = json.loads((Path(__file__).parents[1] / "data/results/h200_block_atomics.json").read_text())
+    assert record["machine"]["gpu"] == "NVIDIA H200" and record["machine"]["date"]
+    small = {row["blocks"]: row for row in record["rows"] if (row["n"], row["dtype"]) == (1 << 20, "float32")}
+    assert sorted(small) == [160, 1_024, 4_096, 16_384, 32_768]
+
+    def cost(blocks):
+        return small[blocks]["finish_atomic"]["median_s"] / small[blocks]["grid_stride"]["median_s"]
+
+    assert cost(160) < 1.01 and cost(32_768) > 2.5
+    many = small[32_768]
+    assert many["every_thread"]["median_s"] > 20 * many["finish_atomic"]["median_s"]
