@@ -76,9 +76,10 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
         form.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     _points(sheet, axis, found, gpu, x, y)
     style.label(axis, "arithmetic intensity (FLOP per byte of global memory)", "performance (GFLOP/s)")
-    # Names on a slide are large: they need the lower right corner, and nothing is above the roofs.
+    # Names on a slide are large: those of kernels that memory limits need the lower right corner, and nothing is above
+    # the roofs. Kernels right of the ridge take that room, and leave the other corner.
     corner: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 1)}
-    place = corner if style.is_slide() else {"loc": "lower right", "bbox_to_anchor": (1, 0)}
+    place = corner if style.is_slide() and x.max() < ridge else {"loc": "lower right", "bbox_to_anchor": (1, 0)}
     style.legend(axis, axis.get_legend_handles_labels()[0], 1, **place)
     axis.annotate(
         f"ridge: {ridge:.1f} FLOP/byte",

@@ -48,10 +48,10 @@ def impression() -> Figure:
         high = 6.2 - 1.6 * place
         axis.add_patch(
             FancyBboxPatch(
-                (left, 3.65 - high / 2), 2.2, high, boxstyle="round,pad=0,rounding_size=0.3", fc=GREY, ec="none"
+                (left, 3.65 - high / 2), 2.2, high, boxstyle="round,pad=0,rounding_size=0.3", fc=SKY, ec="none"
             )
         )
-        axis.text(left + 1.1, 3.65, str(width), ha="center", va="center", fontsize=size, color=style.ink_on(GREY))
+        axis.text(left + 1.1, 3.65, str(width), ha="center", va="center", fontsize=size, color=style.ink_on(SKY))
     axis.text(27.2, -0.25, "MLP: dense", ha="center", va="center", fontsize=size, color=GREY)
     _arrow(axis, (20.8, 3.65), (23.7, 3.65))
     _arrow(axis, (26.5, 3.65), (27.9, 3.65))
@@ -63,8 +63,8 @@ def impression() -> Figure:
 def gather() -> Figure:
     """The same gather twice: rows of a table by the ids of a batch, and elements of x by the columns of a row."""
     panels = (
-        {"name": "embedding[id]", "ids": [17, 3, 40, 3, 29, 8, 40, 3], "rows": 48, "row_bytes": 64, "index": "id"},
-        {"name": "x[indices[j]]", "ids": [2, 5, 6, 11, 19, 27, 31, 44], "rows": 48, "row_bytes": 4, "index": "column"},
+        {"name": "embedding[id]", "ids": [17, 3, 40, 3, 29, 8], "rows": 48, "row_bytes": 64, "index": "id"},
+        {"name": "x[indices[j]]", "ids": [2, 5, 6, 19, 31, 44], "rows": 48, "row_bytes": 4, "index": "column"},
     )
     return gathers.figure_of(panels)
 
@@ -206,7 +206,7 @@ def shards() -> Figure:
             )
         axis.text(left + 7.5, 3.15, "its half of the rows", ha="center", va="center", fontsize=size, color=INK)
         _box(axis, left + 0.9, 3.85, 6.3, 1.5, PALE, "its batch")
-        _box(axis, left + 7.7, 3.85, 6.3, 1.5, GREY, "whole MLP")
+        _box(axis, left + 7.7, 3.85, 6.3, 1.5, SKY, "whole MLP")
     _arrow(axis, (15.9, 1.9), (24.1, 1.9))
     _arrow(axis, (24.1, 3.0), (15.9, 3.0))
     axis.text(20, 1.3, "ids", ha="center", va="center", fontsize=size, color=INK)
