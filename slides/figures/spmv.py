@@ -14,13 +14,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
+import gpukit
+from gpukit.kernels import spmv
 from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PAPER, PURPLE, SKY, VERMILION
+from gpukit.slides.stepper import Stepper
 
 ROWS_OF_EXAMPLE = (BLUE, AMBER, GREEN, PURPLE)
 DATA, INDICES, INDPTR = (10, 2, 3, 4, 5, 7), (0, 3, 1, 0, 2, 3), (0, 2, 3, 5, 6)
 MIXED = (4, 64, 15, 3, 70, 14, 5, 61, 16, 4, 66, 15)  # row lengths: short, medium and long ones as they come
-LONG, MEDIUM, SHORT = (61, 70), (14, 16), (3, 5)
+RARE = "chowder"
 
 
 def csr() -> Figure:
@@ -94,6 +97,19 @@ def lanes_of_a_warp() -> Figure:
     style.label(axis, "", "steps of the loop")
     style.legend(axis, axis.get_legend_handles_labels()[0][::-1], 2)
     return sheet
+
+
+def steps() -> Stepper:
+    """One thread a row, step by step, on the warp of a rare word: its rows are short, and end one after the other."""
+    matrix = _numbers().words()
+    first = matrix.words.index(RARE) // 32 * 32
+    pointer = matrix.indptr[first : first + 33]
+    entries = slice(int(pointer[0]), int(pointer[-1]))
+    arrays = (pointer - pointer[0]).astype(np.int32), matrix.indices[entries], matrix.data[entries]
+    x, y = np.ones(matrix.rows, np.float32), np.zeros(32, np.float32)
+    trace = gpukit.trace(spmv.row_per_thread, 1, 32, *arrays, x, y)
+    lines = ("for k in", "total +=", "y[row] =")
+    return Stepper.of(trace, warps=(0,), lines=lines, at=13, title=f"One thread a row, the warp of '{RARE}'")
 
 
 def gather_of_x() -> Figure:
