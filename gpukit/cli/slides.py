@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from gpukit.cli import output
+from gpukit.cli.slides_lab import lab
 from gpukit.errors import GpukitError
 
 # What the extra `slides` brings, by the name that it is imported by.
@@ -33,6 +34,9 @@ jobs_option = click.option(
 def slides() -> None:
     """The course's slides: decks of Markdown in slides/, whose code, numbers and figures are taken from what runs."""
     need_packages()
+
+
+slides.add_command(lab)
 
 
 @slides.command(short_help="Build decks, the index and the labs' pages.")

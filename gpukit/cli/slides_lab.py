@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 
-@click.command("lab")
+@click.command("lab", short_help="Make the page in which kernels are edited and run.")
 @click.option(
     "--pyodide",
     type=click.Path(path_type=Path),
@@ -18,13 +18,13 @@ import click
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    default=Path("slides/build"),
-    show_default=True,
-    help="The folder that gets lab.html.",
+    help="The folder for lab.html (default: slides/build).",
 )
-def lab(pyodide: Path, out: Path) -> None:
+def lab(pyodide: Path, out: Path | None) -> None:
     """Make lab.html: one file in which kernels are edited and run in a browser, without a network."""
+    from gpukit.slides.html import site as sites
     from gpukit.slides.live import page
 
-    made = page.build(Path.cwd(), pyodide, out)
+    root = sites.find_root()
+    made = page.build(root, pyodide, out or root / sites.SLIDES / sites.BUILD)
     click.echo(f"{made}: {made.stat().st_size / 1e6:.1f} MB; open it with a double click")

@@ -129,7 +129,7 @@
     print(text) {
       this.output += text;
       if (!this.printed || !this.printed.isConnected) {
-        this.printed = element("pre", { class: "output", tabindex: "0", role: "region", "aria-label": "Output" });
+        this.printed = element("pre", { class: "output", tabindex: "0", role: "group", "aria-label": "Output" });
         this.results.prepend(element("h3", {}, "Output"), this.printed);
         this.results.hidden = false;
       }
@@ -158,7 +158,7 @@
   function drawResult(result, cell) {
     const parts = [];
     if (result.output) {
-      const region = { class: "output", tabindex: "0", role: "region", "aria-label": "Output" };
+      const region = { class: "output", tabindex: "0", role: "group", "aria-label": "Output" };
       parts.push(element("h3", {}, "Output"), element("pre", region, result.output));
     }
     if (result.error) {
@@ -198,7 +198,7 @@
   }
 
   const scrolling = (inside, label) =>
-    element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, inside);
+    element("div", { class: "scroll", tabindex: "0", role: "group", "aria-label": label }, inside);
 
   function drawLaunches({ launches }, cell) {
     const names = titles(launches);
@@ -343,7 +343,7 @@
         "svg", { width: String(width), height: String(height), viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
         marker, drawn("text", { class: "head", x: "46", y: "17" }, "lane"), ...heads, ...rows,
       );
-      box = element("div", { class: "lanes", tabindex: "0", role: "region", "aria-label": "Lane picture" }, picture);
+      box = element("div", { class: "lanes", tabindex: "0", role: "group", "aria-label": "Lane picture" }, picture);
       body.replaceChildren(element("p", { class: "dim" }, label + "."), box);
       tell();
     }

@@ -11,12 +11,18 @@ from pathlib import Path
 from string import Template
 
 from gpukit.slides.errors import SlidesError
+from gpukit.slides.html.page import EARLY, colours
+from gpukit.slides.html.site import LIVE
 from gpukit.slides.live import cells, running, runtime, sources
 from gpukit.slides.live.cells import Cell, Link
 from gpukit.slides.live.runtime import Runtime
 
-NAME = "lab.html"
 PARTS = Path(__file__).parent
+# The browser loads nothing and sends nothing, whatever a learner's program tries. Python's parts are made in the page.
+POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
+    "script-src 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob:; worker-src blob:"
+)
 
 
 def build(root: Path, pyodide: Path, out: Path) -> Path:
@@ -28,7 +34,7 @@ def build(root: Path, pyodide: Path, out: Path) -> Path:
         SlidesError: a file of Pyodide, a cell or a kernel that it names is missing or wrong; `out` cannot be written.
     """
     text = page(cells.read_all(root), runtime.read(pyodide), sources.files())
-    path = out / NAME
+    path = out / LIVE
     try:
         out.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8", newline="\n")
@@ -55,7 +61,9 @@ def page(all_cells: Sequence[Cell], made: Runtime, files: dict[str, bytes]) -> s
     }
     # The parts are put in, not read as templates: JavaScript has dollars of its own.
     return Template(_part("page.html")).substitute(
-        style=_part("page.css"),
+        policy=POLICY,
+        early=EARLY,
+        style=_colours() + _part("page.css"),
         script=_part("page.js"),
         links="\n".join(
             f'<li><a href="#{cell.name}">{cell.number}. {_text(cell.title.partition(":")[0])}</a></li>'
@@ -65,6 +73,14 @@ def page(all_cells: Sequence[Cell], made: Runtime, files: dict[str, bytes]) -> s
         settings=_json(settings),
         assets="\n".join(_asset(name, data) for name, data in assets.items()),
     )
+
+
+def _colours() -> str:
+    """The decks' colours. Browsers that do not know light-dark() get the light ones."""
+    found = colours("base.css")
+    light = "".join(f"{name}:{one};" for name, one, _ in found)
+    both = "".join(f"{name}:light-dark({one},{two});" for name, one, two in found)
+    return f":root{{{light}}}\n@supports (color:light-dark(#000,#fff)){{:root{{{both}}}}}\n"
 
 
 def _part(name: str) -> str:

@@ -31,7 +31,7 @@ def floor_divide(a, b):
         minus_one = b == -1
         if minus_one.any():
             # smallest // -1 does not fit: the division is skipped and gives 0
-            overflow = minus_one & (a == np.iinfo(quotient.dtype).min)
+            overflow = minus_one & (a == quotient.dtype.type(np.iinfo(quotient.dtype).min))
             quotient = quotient * ~overflow
     return quotient
 
