@@ -343,8 +343,8 @@ def _styled(lines: list[LineReport]) -> list[list[Token]]:
 
 def _tokens(code: str, language: str) -> list[Token]:
     # rich brings pygments; it has no types of its own and is not needed before a report is shown.
-    from pygments.lexers import get_lexer_by_name  # type: ignore[import-untyped]
-    from pygments.token import Comment, Keyword, Number, Operator, String  # type: ignore[import-untyped]
+    from pygments.lexers import get_lexer_by_name
+    from pygments.token import Comment, Keyword, Number, Operator, String
 
     styles = (
         (Comment, "comment"),
