@@ -105,7 +105,7 @@ def cell(
 ) -> None:
     """A rectangle with its upper left corner at `corner`, and a text in its middle where that fits."""
     axis.add_patch(Rectangle(corner, *size, facecolor=fill, edgecolor=edge, linewidth=line, hatch=hatch))
-    if text and text_width(text, bold) <= size[0] - 0.02 and LINE * len(text.splitlines()) <= size[1] + 0.02:
+    if text and text_width(text, bold) <= size[0] - 0.02 and LINE * len(text.splitlines()) - 0.035 <= size[1]:
         weight = "bold" if bold else "normal"
         middle = corner[0] + size[0] / 2, corner[1] + size[1] / 2
         words(axis, *middle, text, at="center", colour=style.ink_on(fill), fontweight=weight)

@@ -18,7 +18,7 @@ MAX_PANELS, MAX_LANES, MAX_SECTORS = 2, 32, 16
 SHOWN_LANES = 8
 TABLE_INCHES = 0.5
 GAP = 0.4
-ROW = 0.3
+ROW, LEAST_ROW = 0.3, 0.18
 TOP, BOTTOM = 0.66, 0.76
 
 
@@ -51,7 +51,7 @@ def figure_of(panels: Sequence[Mapping[str, Any]], *, title: str = "") -> Figure
             )
     lanes = max(min(len(panel["ids"]), SHOWN_LANES) for panel in found)
     most = board.room()
-    row = ROW if most is None else min(ROW, (most - TOP - BOTTOM) / lanes)
+    row = ROW if most is None else max(LEAST_ROW, min(ROW, (most - TOP - BOTTOM) / lanes))
     sheet, axis = board.board(title or _title(found), TOP + BOTTOM + row * lanes, what="the picture of the gathers")
     inches = (board.width() - 0.2 - GAP * (len(found) - 1)) / len(found)
     for place, panel in enumerate(found):
@@ -94,7 +94,7 @@ def _panel(axis: Axes, panel: Mapping[str, Any], x: float, inches: float, row: f
     board.cell(axis, (table, TOP), (TABLE_INCHES, row * lanes), PALE)
     for place, (number, name) in enumerate(zip(shown, names, strict=True)):
         middle = TOP + row * (place + 0.5)
-        board.cell(axis, (x, middle - 0.42 * row), (id_inches, 0.84 * row), PAPER, name)
+        board.cell(axis, (x, middle - 0.46 * row), (id_inches, 0.92 * row), PAPER, name)
         thick = max(0.05, row * lanes / rows)
         there = TOP + (row * lanes - thick) * (number / max(1, rows - 1))
         board.cell(axis, (table, there), (TABLE_INCHES, thick), BLUE, line=0)

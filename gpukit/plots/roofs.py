@@ -17,10 +17,10 @@ from gpukit.plots.style import BLUE, GREY, INK, MARKS, PAPER, SERIES, VERMILION
 
 Point = Mapping[str, Any]
 HEIGHT = 5.06  # inches
-ROOFS = (
-    ("bandwidth_gb_s", "memory by data sheet", "-", INK),
-    ("read_gb_s", "reads, measured", "-.", BLUE),
-    ("copy_gb_s", "copies, measured", "--", VERMILION),
+ROOFS = (  # key of the GPU's figures, name, its short form for a slide, where all stand in one row, line, colour
+    ("bandwidth_gb_s", "memory by data sheet", "data sheet", "-", INK),
+    ("read_gb_s", "reads, measured", "reads", "-.", BLUE),
+    ("copy_gb_s", "copies, measured", "copies", "--", VERMILION),
 )
 
 
@@ -58,10 +58,16 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
     axis.set_yscale("log")
     axis.set_xlim(left, right)
     axis.set_ylim(min(y.min() / 2, left * bandwidth), peak * 2.2)
-    for key, name, line, colour in ROOFS:
+    for key, name, short, line, colour in ROOFS:
         if speed := gpu.get(key):
             knee = peak / speed
-            axis.plot([left, knee], [left * speed, peak], line, color=colour, label=f"{name}: {speed:,.0f} GB/s")
+            axis.plot(
+                [left, knee],
+                [left * speed, peak],
+                line,
+                color=colour,
+                label=f"{short if style.is_slide() else name}: {speed:,.0f} GB/s",
+            )
     axis.plot([ridge, right], [peak, peak], "-", color=INK)
     axis.text(
         right,
@@ -76,11 +82,11 @@ def figure_of(points: Sequence[Point], gpu: Mapping[str, Any], *, title: str = "
         form.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     _points(sheet, axis, found, gpu, x, y)
     style.label(axis, "arithmetic intensity (FLOP per byte of global memory)", "performance (GFLOP/s)")
-    # Names on a slide are large: those of kernels that memory limits need the lower right corner, and nothing is above
-    # the roofs. Kernels right of the ridge take that room, and leave the other corner.
-    corner: dict[str, Any] = {"loc": "upper left", "bbox_to_anchor": (0, 1)}
-    place = corner if style.is_slide() and x.max() < ridge else {"loc": "lower right", "bbox_to_anchor": (1, 0)}
-    style.legend(axis, axis.get_legend_handles_labels()[0], 1, **place)
+    roofs = axis.get_legend_handles_labels()[0]
+    if style.is_slide():  # names on a slide are large: they need the corners
+        style.legend(axis, roofs, len(roofs), columnspacing=1.0)
+    else:
+        style.legend(axis, roofs, 1, loc="lower right", bbox_to_anchor=(1, 0))
     axis.annotate(
         f"ridge: {ridge:.1f} FLOP/byte",
         (ridge, peak),

@@ -186,6 +186,10 @@ def bars(
 
 def label(axis: Axes, x: str = "", y: str = "") -> None:
     """Name the axes, with their units."""
+    if y and is_slide():
+        sheet = axis.get_figure(root=True)
+        assert sheet is not None
+        y = wrapped(y, text_size(), inches=sheet.get_figheight() - 1.6)
     axis.set_xlabel(x, fontsize=text_size(), color=INK)
     axis.set_ylabel(y, fontsize=text_size(), color=INK)
 
@@ -202,7 +206,7 @@ def legend(axis: Axes, handles: Sequence[Any], columns: int, *, at_edge: bool = 
         # Wider than the axes, it must not push them aside: an empty heading keeps its room above them.
         rows = -(-len(handles) // columns)
         axis.set_title("\n".join([" "] * rows), fontsize=1.4 * text_size(), pad=14 if is_slide() else None)
-    made = axis.legend(handles=handles, ncols=columns, **look, **{**place, **options})
+    made = axis.legend(handles=handles, ncols=columns, **{**look, **place, **options})
     made.set_in_layout(not at_edge)
     return made
 
