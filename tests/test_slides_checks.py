@@ -20,7 +20,7 @@ FRONT = "---\nmarp: true\ntitle: Made\n---\n\n"
 
 def slide(kind: str, number: int) -> str:
     level = "#" if kind == "title" else "##"
-    answer = " Answer: 32." if kind in form.ANSWERED else ""
+    answer = " Answer: 32 of them." if kind in form.ANSWERED else ""
     return f"<!-- _class: {kind} -->\n{level} Heading {number}\n\nWords.\n\n<!--\n2 min. Say so.{answer}\n-->\n"
 
 
@@ -73,7 +73,8 @@ def test_nothing_is_wrong_with_the_deck_that_the_others_change():
         (("## Heading 16", "## heading  2"), "slide 2 has the same heading"),
         (("<!-- _class: fix -->", "<!-- _class: text -->"), "no slide of the kind fix"),
         (("<!-- _class: text -->\n## Heading 16", "<!-- _class: title -->\n# Heading 16"), "the first slide, and no"),
-        (("Answer: 32.", ""), "put `Answer: ...` into its notes"),
+        (("Answer: 32 of them.", "Answer: 32."), "which is a list: write a sentence"),
+        (("Answer: 32 of them.", ""), "put `Answer: ...` into its notes"),
         (("2 min. Say so.\n", "2 min.\n"), "it has no notes"),
         (("2 min. Say so.\n", "0 min. Say so.\n"), "its notes say 0 minutes"),
         (("2 min.", "6 min."), "add up to 96 minutes; a deck takes 25 to 75"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -87,16 +87,19 @@ class Page(HTMLParser):
             self.fetched.append((line, address.strip()))
 
 
-def check(folder: Path, names: Sequence[str] | None = None) -> Iterator[Finding]:
-    """All that this module looks for in the pages of a folder; `names`: only in these."""
+def check(folder: Path, names: Collection[str] = (), elsewhere: Collection[str] = LATER) -> Iterator[Finding]:
+    """All that this module looks for in the pages of a folder.
+
+    names: only in these pages, if any are named. elsewhere: pages that links may lead to and that are not built here.
+    """
     pages = {path.name: Page(path) for path in sorted(folder.glob("*.html")) if path.name not in LATER}
     if not pages:
         yield Finding(folder, 0, "there is no page here: build the slides first")
     for page in pages.values():
-        if names is None or page.file.name in names:
+        if not names or page.file.name in names:
             for look in (fetched, alts, ids):
                 yield from look(page)
-            yield from links(page, pages)
+            yield from links(page, pages, elsewhere)
 
 
 def fetched(page: Page) -> Iterator[Finding]:
@@ -116,14 +119,14 @@ def ids(page: Page) -> Iterator[Finding]:
             yield Finding(page.file, 0, f"the id {name} is there {times} times; links and figures find only the first")
 
 
-def links(page: Page, pages: Mapping[str, Page]) -> Iterator[Finding]:
+def links(page: Page, pages: Mapping[str, Page], elsewhere: Collection[str] = LATER) -> Iterator[Finding]:
     """Links to other pages of the folder, and to places in them."""
     for line, address in page.links:
         parts = urlsplit(address)
         if parts.scheme or parts.netloc:
             continue
         name = unquote(parts.path) or page.file.name
-        if name in LATER and name not in pages:
+        if name in elsewhere and name not in pages:
             continue
         other = pages.get(name)
         if other is None and not (page.file.parent / name).exists():
