@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import gpukit
-from gpukit import cuda
+from gpukit import cuda, tracing
 from gpukit.errors import LaunchError
 from gpukit.kernels import barriers, coalescing, divergence, reduction, spmv
 from gpukit.machine import executor
@@ -310,6 +310,19 @@ def test_a_long_run_is_cut_off_and_still_ends_right(monkeypatch):
     monkeypatch.setattr(gpukit.machine.trace, "MAX_REQUESTS", 30)
     few = run()
     assert few.truncated and 30 <= len(few.requests) < 30 + 3 * 8  # the step that came to the bound is whole
+
+
+def test_a_profile_and_its_trace_come_of_one_run():
+    x, partial = np.arange(256, dtype=np.int32), np.zeros(2, np.int32)
+    args = barriers.block_sum_without_barrier, 2, 128, x, partial
+    plain, alone = gpukit.profile(*args), gpukit.trace(*args, blocks=[0, 1])
+    report, trace = tracing.profile_and_trace(*args)
+    assert partial.tolist() == [x[:128].sum(), x[128:].sum()]
+    assert report.counters == plain.counters
+    assert [hazard.to_dict() for hazard in report.hazards] == [hazard.to_dict() for hazard in plain.hazards] != []
+    assert trace.to_dict() == alone.to_dict()
+    unchecked, short = tracing.profile_and_trace(*args, hazards=False, blocks=1, trace_steps=3)
+    assert (unchecked.hazards_checked, short.blocks, len(short.steps), short.truncated) == (False, (1,), 3, True)
 
 
 def test_a_trace_leaves_no_trace_in_the_program():

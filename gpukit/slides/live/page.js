@@ -282,8 +282,9 @@
     ["done", dot, "has left the kernel"],
   ];
 
-  function lanesOf([, active, waiting, done]) {
-    return { active, waiting, done, idle: ~(active | waiting | done) >>> 0 };
+  // Lanes behind the end of a block are in no state: there are no such threads.
+  function lanesOf([, active, waiting, done], exist) {
+    return { active, waiting, done, idle: (exist & ~(active | waiting | done)) >>> 0 };
   }
 
   function drawLanes({ kernel, trace }, cell) {
@@ -293,13 +294,13 @@
     const slider = element("input", { type: "range", min: "1", value: "1", "aria-label": "Step" });
     const step = element("p", { class: "step", "aria-live": "polite" });
     const move = (by) => { slider.value = String(Number(slider.value) + by); tell(); };
-    let steps, marker, box;
+    let steps, exist, marker, box;
 
     function tell() {
       const at = Number(slider.value) - 1;
       const [line, , , , requests] = steps[at];
       const { number, text } = trace.lines[line];
-      const lanes = lanesOf(steps[at]);
+      const lanes = lanesOf(steps[at], exist);
       const waits = lanes.waiting ? `, ${count(lanes.waiting)} at a barrier` : "";
       const asks = requests.length ? ` ${requests.join("; ")}.` : "";
       step.replaceChildren(
@@ -313,7 +314,10 @@
     }
 
     function chooseWarp() {
-      steps = trace.warps[Number(choice.value)].steps;
+      const chosen = trace.warps[Number(choice.value)];
+      const threads = Math.min(32, trace.threads - 32 * chosen.warp);
+      steps = chosen.steps;
+      exist = threads === 32 ? -1 : (1 << threads) - 1;
       slider.max = String(steps.length);
       slider.value = "1";
       const height = (steps.length + 1) * ROW + 4;
@@ -327,7 +331,7 @@
       const rows = steps.flatMap((one, i) => {
         const y = ROW + i * ROW;
         const { number, text } = trace.lines[one[0]];
-        const lanes = lanesOf(one);
+        const lanes = lanesOf(one, exist);
         const short = text.length > 30 ? text.slice(0, 29) + "\u2026" : text;
         return [
           drawn("text", { class: "head", x: "34", y: String(y + 17), "text-anchor": "end" }, number ? String(number) : ""),

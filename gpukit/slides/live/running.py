@@ -12,7 +12,8 @@ The page carries this file and runs it under Pyodide; the builder and the tests 
     launches    [{"kernel", "shape", "arguments", "summary", "headings", "lines", "remarks", "trace"}], the latest ones
     lines       [{"number", "text", "marks", "cells", "gap"}]: the kernel's source with what each line costs
     remarks     [{"mark", "severity", "line", "text"}]: hazards and findings
-    trace       {"lines", "warps", "truncated"}: the first warps of the first and the last block
+    trace       {"lines", "threads", "warps", "truncated"}: the first warps of the first and the last block, and how
+                many threads a block has
     warps       [{"block", "warp", "steps"}]; a step is [index of one of `lines`, active, waiting, done, requests]:
                 32-bit masks of the warp's lanes (bit n for lane n), and what it asks of memory, in words
 """
@@ -43,7 +44,7 @@ MAX_OUTPUT = 20_000  # characters
 LAUNCHES = 4  # shown side by side
 TRACE_STEPS = 400  # of the first and the last block together: what the picture has room for
 TRACE_WARPS = 8  # of each of these
-MAX_STEPS = 50_000  # of the machine, a wave: a loop that does not end is stopped within seconds in a browser, too
+MAX_STEPS = 100_000  # of the machine, a wave: a loop that does not end is stopped within seconds in a browser, too
 CUT = "\n... the rest of the output is left out\n"
 
 Counters = dict[str, "int | float"]
@@ -293,7 +294,7 @@ def _launch(report: Report, trace: Trace, name: str) -> dict[str, Any]:
         "shape": f"grid {layout.shape(report.grid)}, block {layout.shape(report.block)}: {threads} in {warps}",
         "arguments": layout.arguments(report),
         "summary": layout.summary(report),
-        "headings": [{"text": " ".join(column.heading), "help": column.help} for column in columns],
+        "headings": [{"text": " ".join(column.heading).replace(" /", "/"), "help": column.help} for column in columns],
         "lines": [
             {
                 "number": line.number if line.file == name else 0,
@@ -336,6 +337,7 @@ def _trace(trace: Trace, name: str) -> dict[str, Any]:
         "lines": [
             {"number": line.number if line.file == name else 0, "text": line.text.strip()} for line in trace.lines
         ],
+        "threads": trace.threads_per_block,
         "warps": [{"block": block, "warp": warp, "steps": taken} for (block, warp), taken in steps.items() if taken],
         "truncated": trace.truncated,
     }

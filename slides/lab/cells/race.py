@@ -1,7 +1,7 @@
 """8. Race: the right answer, by luck
 
-The sum of a block, with one barrier left out of the loop. It prints the right sum. Which two lines of the kernel race,
-and why does no result show it?
+The sum of a block, with one barrier left out of the loop. It prints the right sum. Which line of the kernel races, and
+why does no result show it?
 
 Try:
 * Put `cuda.syncthreads()` at the end of the loop, outside the if. Is the race gone?
