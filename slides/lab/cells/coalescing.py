@@ -5,7 +5,7 @@ sectors does the same load need, and which part of their bytes is used?
 
 Try:
 * Strides 2, 3, 4, 16 and 33. From which stride on does it get no worse?
-* Profile `contiguous` with `x[1:]` in place of `x`: the same load, four bytes further.
+* Let `contiguous` read `x[i + 1]`: the same load, four bytes further.
 * Turn the lanes round: read `x[y.size - 1 - i]`. Does the order matter?
 
 Lab: 03_coalescing

@@ -6,7 +6,7 @@ with a warp. The ids come as they come. How many sectors does a load of the tabl
 Try:
 * Sort the ids: `ids.sort()`. Which kernel gains?
 * Let all ids be the same. How many sectors is that?
-* Rows of 8 floats: four lookups a warp. Change `32` to `8` in three places.
+* Rows of 8 floats, four lookups a warp: write 8 for 32 in `t // 32`, in `t % 32` and in both shapes.
 
 Lab: 08_ctr
 """

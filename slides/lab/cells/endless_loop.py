@@ -4,7 +4,7 @@ Thread 0 waits for a flag that thread 32 sets, behind a barrier that thread 0 ne
 machine sees that nothing can change any more. Which line does it name? (Stop is for programs that Python cannot end.)
 
 Try:
-* Set the flag before the barrier: move the two lines up.
+* Set the flag before the barrier: move the last two lines of the kernel up. It ends; is it right?
 * Wait for `flag[0] != 1` with nobody to set it.
 * Write `while True: pass` at the end, outside the kernel, run it, and press Stop.
 

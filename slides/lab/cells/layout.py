@@ -4,7 +4,7 @@
 side, in the second one all x do. How many sectors does a warp's load need in each?
 
 Try:
-* Copy all four fields in both kernels: `x[i]` gets their sum. Which one moves more sectors now?
+* Copy y in place of x: `points[i, 1]` and `fields[1, i]`. Does it matter which field it is?
 * Make the points float64. What is the least that a load can need?
 * Give the points 8 fields in place of 4.
 

@@ -6,7 +6,7 @@ lanes are at work in the loop's line, and what would help without buying anythin
 Try:
 * Sort the lengths: put `lengths.sort()` before the offsets are made.
 * Give all customers 26 purchases. The work is nearly the same; what does the warp pay?
-* Look at the lane picture: in which step do most lanes have an end?
+* Look at the lane picture: after which turn of the loop are most lanes idle?
 
 Lab: 02_divergence
 """

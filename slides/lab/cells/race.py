@@ -6,7 +6,7 @@ why does no result show it?
 Try:
 * Put `cuda.syncthreads()` at the end of the loop, outside the if. Is the race gone?
 * Put it inside the if, instead. What is wrong now?
-* Set the block to 32 threads: one warp. Is a barrier needed within a warp?
+* Make it 32 elements and 32 threads: one warp. Is a barrier needed within a warp?
 
 Lab: 04_shared_memory
 """

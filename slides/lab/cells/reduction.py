@@ -5,7 +5,7 @@ add, in `sequential` the first ones do. Both do the same additions. Which counte
 
 Try:
 * Predict the sectors per request of the last three steps of each.
-* Set the block to 128 or 512 threads and the grid to match. What happens to the requests?
+* Set the block to 128 or 512 threads; the grid follows. What happens to the requests?
 * Change the test of `naive` to `tid < cuda.blockDim.x // stride` and the index to `start + 2 * tid * stride`.
 
 Lab: 05_reduction

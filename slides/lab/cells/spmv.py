@@ -6,7 +6,7 @@ with a warp a row, they read side by side. Which one has more sectors per reques
 Try:
 * Rows of 2 entries: `lengths = np.full(64, 2)`. Which kernel would you take now?
 * Rows of 64 entries each. What is left of the first kernel's problem?
-* One row of 2,000 entries among short ones. Who waits for it?
+* Rows of 3 entries and a long one: `lengths = np.full(64, 3)`, then `lengths[5] = 250`. Who waits for it?
 
 Lab: 07_spmv
 """
