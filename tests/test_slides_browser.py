@@ -24,6 +24,9 @@ TEXT = (
     '<svg role="img" aria-label="A" style="width:400px" viewBox="0 0 800 99"><text y="50" font-size="30">A</text></svg>'
 )
 PIXEL = "data:image/gif;base64,R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7"
+# A stepper that counts the keys it hears, and never goes back.
+COUNTER = "<span data-stepper></span><script>addEventListener('keydown', () => " \
+    "{ document.querySelector('[data-stepper]').textContent += 'x'; })</script>"  # fmt: skip
 DECK = """---
 marp: true
 title: Made
@@ -156,7 +159,7 @@ def test_what_axe_finds(look, view, scheme):
     spoilt = (WORDS, f'<p style="color:#aaa">Words.</p><img src="{PIXEL}">')
     found = look(lambda tab: contrast.faults(tab, view), spoilt, scheme=scheme)
     assert any(re.match(r"slide 3: .*\(image-alt\)", sentence) for sentence in found), found
-    if scheme == "light":
+    if scheme == "light" and view != "overview":  # which shows the same slides, too small for axe to tell colours
         assert any(re.match(r"slide 3: .*\(color-contrast\): .* contrast of 2\.", sentence) for sentence in found), (
             found
         )
@@ -203,8 +206,8 @@ def test_paper(look, style, said):
         (('["o",', '["q",'), "slide 0: after o the view is slides, and not overview"),
         (("if (tell) send();", ""), "slide 0: the speaker's window does not follow the slides"),
         (("else answer();", ""), "slide 2: enter does not show its answer"),
-        ((WORDS, f"{WORDS}<span data-stepper></span>"), "slide 3: its stepper has no buttons: it does not play"),
-        ((WORDS, f"{WORDS}<span data-stepper><button>On</button></span>"), "slide 3: the right arrow does not play"),
+        ((WORDS, f"{WORDS}<span data-stepper></span>"), "slide 3: its stepper does not play"),
+        ((WORDS, f"{WORDS}{COUNTER}"), "slide 3: its stepper does not go back"),
     ],
 )
 def test_keys_that_do_nothing_are_found(look, change, said, monkeypatch):

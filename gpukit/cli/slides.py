@@ -1,4 +1,4 @@
-"""`gpukit slides`: build the decks, and serve them while they are written."""
+"""`gpukit slides`: build the decks, and serve them while they are written; slides_checking.py and slides_lab.py have the rest."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from gpukit.cli import output
+from gpukit.cli.slides_checking import check
 from gpukit.cli.slides_lab import lab
 from gpukit.errors import GpukitError
 
@@ -36,6 +37,7 @@ def slides() -> None:
     need_packages()
 
 
+slides.add_command(check)
 slides.add_command(lab)
 
 

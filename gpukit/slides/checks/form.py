@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from gpukit.slides.checks import text
@@ -13,7 +12,6 @@ FEWEST, MOST = 15, 25  # slides of a topic's deck
 SHORTEST, LONGEST = 25, 75  # minutes of one
 TOPIC_KINDS = ("question", "predict", "run", "picture", "why", "fix", "row", "exercise", "check")
 ANSWERED = ("predict", "check")  # kinds whose notes hold an answer
-_LIST = re.compile(r"\d+[.)](?:\s|$)")
 HEADING = 60  # characters that fit a line of 40 px
 CODE = 80  # characters that fit a line of 24 px
 
@@ -62,8 +60,6 @@ def answers(deck: Deck) -> Iterator[Finding]:
     for slide in deck.slides:
         if slide.kind in ANSWERED and not slide.answer.strip():
             yield on(deck, slide, f"a slide of the kind {slide.kind} asks something: put `Answer: ...` into its notes")
-        if _LIST.match(slide.answer):
-            yield on(deck, slide, "its answer begins with a number and a dot, which is a list: write a sentence")
 
 
 def headings(deck: Deck) -> Iterator[Finding]:
