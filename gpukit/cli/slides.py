@@ -1,4 +1,4 @@
-"""`gpukit slides`: build the decks, and serve them while they are written; slides_checking.py and slides_lab.py have the rest."""
+"""`gpukit slides`: build the decks, and serve them while they are written; `check` and `lab` have their own modules."""
 
 from __future__ import annotations
 

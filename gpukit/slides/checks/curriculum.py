@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -50,24 +50,24 @@ def read(file: Path) -> dict[str, Row]:
     return rows
 
 
-def check(decks: Sequence[Deck], rows: Mapping[str, Row], file: Path, *, all_decks: bool = True) -> Iterator[Finding]:
+def check(
+    decks: Sequence[Deck], rows: Mapping[str, Row], file: Path, elsewhere: Collection[str] = ()
+) -> Iterator[Finding]:
     """Slides that cover what is no row, rows that no slide covers, and words that are not on those that do.
 
-    all_decks: False when only some decks are looked at; then only the rows meant for them can be missing.
+    elsewhere: rows that decks cover which are not looked at here; their words may be there.
     """
     yield from unknown(decks, rows)
     for row in rows.values():
-        slides = [slide for deck in decks for slide in deck.slides if row.id in slide.covers]
-        if not slides:
-            if all_decks or any(deck.name == row.deck for deck in decks):
-                yield Finding(file, row.line, f"no slide covers {row.id}, which {row.deck} is meant to: {row.teaches}")
+        places = [(deck, slide) for deck in decks for slide in deck.slides if row.id in slide.covers]
+        if row.id in elsewhere:
             continue
-        missing = [words for words in row.says if not says(slides, words)]
-        # Another deck may say the rest; it is not here to be asked.
-        if missing and (all_decks or any(deck.name == row.deck for deck in decks)):
-            places = ", ".join(f"{deck.name}.md:{s.line}" for deck in decks for s in deck.slides if row.id in s.covers)
+        if not places:
+            yield Finding(file, row.line, f"no slide covers {row.id}, which {row.deck} is meant to: {row.teaches}")
+        elif missing := [words for words in row.says if not says([slide for _, slide in places], words)]:
+            where = ", ".join(f"{deck.name}.md:{slide.line}" for deck, slide in places)
             wanted = ", ".join(repr(words) for words in missing)
-            yield Finding(file, row.line, f"{row.id} is covered at {places}, but {wanted} is not said there")
+            yield Finding(file, row.line, f"{row.id} is covered at {where}, but {wanted} is not said there")
 
 
 def unknown(decks: Sequence[Deck], rows: Mapping[str, Row]) -> Iterator[Finding]:

@@ -85,8 +85,20 @@ def of_sources(wanted: Wanted, site: Site, decks: Sequence[Deck]) -> Iterator[Fi
     yield from form.check(decks)
     yield from names.check(decks, wanted.root, wanted.command, [deck.name for deck in site.decks])
     file = wanted.root / curriculum.FILE
-    everything = _all(wanted, site) and len(decks) == len(site.decks)
-    yield from curriculum.check(decks, curriculum.read(file), file, all_decks=everything)
+    there = {deck.name for deck in decks}
+    elsewhere = {
+        row for path in sites.deck_files(wanted.root) if path.stem not in there for row in _covered(path, wanted)
+    }
+    yield from curriculum.check(decks, curriculum.read(file), file, elsewhere)
+
+
+def _covered(path: Path, wanted: Wanted) -> Iterator[str]:
+    """The rows that a deck covers which is not built here, or cannot be."""
+    deck = source.read(path, wanted.root)
+    for slide in deck.slides:
+        for comment in source.comments(slide, deck.shown):
+            if comment.text.startswith("covers:"):
+                yield from comment.text.removeprefix("covers:").split()
 
 
 def _all(wanted: Wanted, site: Site) -> bool:
