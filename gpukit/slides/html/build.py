@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -45,9 +44,9 @@ def build(
         for path in decks:
             yield built(site, out, path, main)
         return
-    # New processes everywhere: a copy of this one would have its threads' locks and not its threads.
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(min(jobs, max(1, len(decks))), mp_context=context) as pool:
+    # A limit of tasks makes the pool's processes new ones everywhere: a copy of this one would have its threads' locks
+    # and not its threads. None of them reaches the limit.
+    with ProcessPoolExecutor(min(jobs, max(1, len(decks))), max_tasks_per_child=len(decks) + 1) as pool:
         for future in as_completed([pool.submit(built, site, out, path, main) for path in decks]):
             yield future.result()
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from functools import partial
 from html import escape
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from queue import Empty, SimpleQueue
 from urllib.parse import unquote, urlsplit
 
 from gpukit.errors import GpukitError
@@ -36,8 +38,7 @@ class Show:
         self.decks: dict[str, Deck] = {}
         self.errors: dict[str, str] = {}
         self.waiting: set[str] = set()  # decks that are being built
-        self.version = 0
-        self.changed = threading.Condition()
+        self.readers: set[SimpleQueue[bool]] = set()  # open pages, each with what it is to be told
 
     def build(self, files: Sequence[Path]) -> None:
         """Build these decks, and tell the pages. Errors are kept, to be shown in the pages' place."""
@@ -85,11 +86,15 @@ class Show:
                 found.append(file)
         return found
 
-    def newer(self, seen: int, seconds: float) -> int:
-        """The version, as soon as it is no longer the one that was seen, or after so many seconds."""
-        with self.changed:
-            self.changed.wait_for(lambda: self.version != seen, seconds)
-            return self.version
+    @contextmanager
+    def reader(self) -> Iterator[SimpleQueue[bool]]:
+        """A queue that gets something whenever there is something new."""
+        queue: SimpleQueue[bool] = SimpleQueue()
+        self.readers.add(queue)
+        try:
+            yield queue
+        finally:
+            self.readers.discard(queue)
 
     def _keep(self, done: Built) -> None:
         self.waiting.discard(done.name)
@@ -102,9 +107,8 @@ class Show:
             self.say(f"{done.name}: {len(done.deck.slides)} slides, {done.seconds:.1f} s")
 
     def _tell(self) -> None:
-        with self.changed:
-            self.version += 1
-            self.changed.notify_all()
+        for queue in tuple(self.readers):
+            queue.put(True)
 
 
 def serve(root: Path, out: Path, port: int, jobs: int, main: Main, say: Callable[[str], None]) -> None:
@@ -115,8 +119,8 @@ def serve(root: Path, out: Path, port: int, jobs: int, main: Main, say: Callable
     except OSError as error:
         raise SlidesError(f"cannot serve at port {port}: {error.strerror}; choose another with --port") from None
     server.daemon_threads = True
-    with server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with server, ThreadPoolExecutor(1) as thread:
+        thread.submit(server.serve_forever)
         say(f"http://{HOST}:{server.server_port}/  (Ctrl-C ends it)")
         try:
             show.build(sites.deck_files(root))
@@ -173,18 +177,24 @@ class Handler(SimpleHTTPRequestHandler):
 
     def _events(self) -> None:
         """Says so when there is something new, until the reader goes away."""
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
-        seen = self.show.version
-        try:
-            while True:
-                now = self.show.newer(seen, SECONDS)
-                self.wfile.write(b": waiting\n\n" if now == seen else b"data: new\n\n")
-                seen = now
-                self.wfile.flush()
-        except OSError:
-            return
+        with self.show.reader() as queue:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream")
+            self.end_headers()
+            try:
+                while True:
+                    self.wfile.write(b"data: new\n\n" if _came(queue) else b": waiting\n\n")
+                    self.wfile.flush()
+            except OSError:
+                return
+
+
+def _came(queue: SimpleQueue[bool]) -> bool:
+    """Whether something comes before the reader must be asked whether he is still there."""
+    try:
+        return queue.get(timeout=SECONDS)
+    except Empty:
+        return False
 
 
 def sentence_page(title: str, message: str) -> str:
