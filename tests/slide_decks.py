@@ -74,11 +74,21 @@ def nothing():
 def drawn():
     return '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h8"/></svg>'
 """
-NUMBERS = """from gpukit.slides import Measured, Table, recording
+NUMBERS = """from gpukit.slides import Measured, Table, gpu, recording
+
+from .shared import BENCH
 
 
 def eight():
     return 8
+
+
+def requests():
+    return recording(BENCH, "rungs[name=contiguous].counters.values.global_load_requests")
+
+
+def multiprocessors():
+    return gpu("H200").sms
 
 
 def ratio():
@@ -105,9 +115,21 @@ def rows():
 def measured_rows():
     return Table(["pattern", "GB/s"], [["contiguous", "4,248"]], ["data/results/bench.json"])
 """
+AT_IMPORT = """from gpukit.slides import recording
+
+BENCH = recording("data/results/bench.json")
+
+
+def bandwidth():
+    return BENCH["rungs"][0]["gb_s"]
+"""
+COUNTERS = {"level": "source", "n": 64, "block": 64, "values": {"global_load_requests": 2}}
 RECORDING = {
     "machine": {"gpu": "NVIDIA H200", "date": "2026-11-30"},
-    "rungs": [{"name": "contiguous", "gb_s": 4000.5}, {"name": "strided", "gb_s": 1000.0, "note": None}],
+    "rungs": [
+        {"name": "contiguous", "gb_s": 4000.5, "counters": COUNTERS},
+        {"name": "strided", "gb_s": 1000.0, "note": None},
+    ],
 }
 
 
@@ -120,6 +142,8 @@ def course(folder: Path) -> Path:
         "gpukit/kernels/copies.cu": CPP,
         "slides/figures/copies.py": FIGURES,
         "slides/numbers/copies.py": NUMBERS,
+        "slides/numbers/shared.py": 'BENCH = "data/results/bench.json"\n',
+        "slides/numbers/at_import.py": AT_IMPORT,
         "slides/lab/cells/coalescing.py": "",
         "data/results/bench.json": json.dumps(RECORDING),
         "data/results/nameless.json": json.dumps({"gb_s": 1}),

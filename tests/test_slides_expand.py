@@ -175,6 +175,22 @@ def test_a_recording_is_read_for_a_slide_only():
         recording("data/results/h200.json")
 
 
+def test_functions_share_what_lies_beside_them_and_are_read_anew(course, tmp_path):
+    number = '<!-- number: slides/numbers/copies.py::faster format="{:.1f}" -->'
+    assert "4.0" in markdown(course, number)
+    shared = course / "slides/numbers/shared.py"
+    shared.write_text("BENCH = 'data/results/another.json'\n", encoding="utf-8")
+    assert "4.0" in markdown(course, number), "once a process"
+    slide_decks.remake(course)
+    shared.write_text("BENCH = 1\nwrong(\n", encoding="utf-8")
+    assert "numbers/copies.py cannot be imported: SyntaxError: '(' was never closed" in refused(course, number)
+    other = slide_decks.course(tmp_path / "other")
+    (other / "slides/numbers/copies.py").write_text("def faster():\n    return 2.5\n", encoding="utf-8")
+    assert "2.5" in markdown(other, number), "the files of another repository are others"
+    (other / "slides/numbers/copies.txt").touch()
+    assert "is no Python file" in refused(other, "<!-- table: slides/numbers/copies.txt::rows -->")
+
+
 def test_half_a_figure_says_how_wide(course):
     made = deck(course, slide('<!-- fig: slides/figures/copies.py::drawn alt="A line." width="50%" -->'))
     assert "![w:592 A line.](figures/04_copies-copies-drawn.svg)" in made.slides[0].markdown
@@ -222,12 +238,16 @@ def test_a_figure_that_fails_stops_the_build(course, rest, says):
         ("slides/numbers/copies.py::eight", "8", "counted by the CPU machine"),
         ("slides/numbers/copies.py::faster", "4.0005", "NVIDIA H200, 2026-11-30: bench.json"),
         ("slides/numbers/copies.py::ratio", "2.5", "NVIDIA H200, 2026-11-30: bench.json"),
+        ("slides/numbers/copies.py::multiprocessors", "132", "NVIDIA's documents, named there: data/gpus.toml"),
+        # A rung's counters are the CPU machine's, on whichever GPU it was timed.
+        ("bench::rungs[0].counters.values.global_load_requests", "2", "counted by the CPU machine: bench.json"),
+        ("slides/numbers/copies.py::requests", "2", "counted by the CPU machine: bench.json"),
     ],
 )
 def test_a_number_brings_its_source(course, directive, shown, source):
     made = deck(course, slide(f"It is <!-- number: {directive} -->.")).slides[0]
     assert f"It is {shown}." in made.markdown and made.sources == (source,)
-    assert f"_footer: '{source}'" in made.markdown
+    assert f"_footer: {source!r}" in made.markdown
 
 
 @pytest.mark.parametrize(
@@ -235,7 +255,7 @@ def test_a_number_brings_its_source(course, directive, shown, source):
     [
         ("bench::rungs[name=stride_9].gb_s", "bench.json::rungs has no item whose name is stride_9"),
         ("bench::rungs[7].gb_s", "has no item 7"),
-        ("bench::rungs[0].gbs", "has no 'gbs'; it has name, gb_s"),
+        ("bench::rungs[0].gbs", "has no 'gbs'; it has name, gb_s, counters"),
         ("bench::rungs[0]", "is no single value"),
         ("bench::rungs[1].note", "is not known"),
         ("bench::rungs[0].!", "is no key"),
@@ -243,6 +263,7 @@ def test_a_number_brings_its_source(course, directive, shown, source):
         ("data/results/nameless.json::gb_s", "does not say its device: a number without it may not stand on a slide"),
         ("slides/numbers/copies.py::lost", "failed: there is no file data/results/lost.json"),
         ("slides/numbers/copies.py::unsourced", "names no recording"),
+        ("slides/numbers/at_import.py::bandwidth", "bench.json is read when no slide is made: read it in the function"),
         ("slides/numbers/copies.py::rows", "gives a Table: return a number"),
         ('bench::rungs[0].gb_s format="{:d}"', "does not fit 4000.5"),
         ('bench::rungs[0].name times="2"', "cannot reckon with 'contiguous'"),

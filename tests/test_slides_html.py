@@ -328,6 +328,14 @@ def test_what_a_change_asks_for(course):
     second = course / "slides" / "05_second.md"
     second.write_text(second.read_text() + "\n<!-- fig: slides/figures/other.py::f -->\n")
     assert it.made_of([course / "slides" / "figures" / "other.py"]) == [second]
+    # What no deck names is read by those that do.
+    for room in ("numbers", "figures"):
+        (course / "slides" / room).mkdir(exist_ok=True)
+    (course / "slides" / "numbers" / "common.py").touch()
+    (course / "slides" / "numbers" / "between.py").write_text("from .common import thing\n")
+    assert it.made_of([course / "slides" / "numbers" / "common.py"]) == []
+    (course / "slides" / "figures" / "other.py").write_text("from ..numbers import between\n")
+    assert it.made_of([course / "slides" / "numbers" / "common.py"]) == [second]
 
 
 def test_a_served_page_reloads_itself_and_an_error_is_a_page_with_the_sentence(course):

@@ -9,7 +9,7 @@
 The decks lie in `slides/`; slides/README.md says how one is written.
 """
 
-from gpukit.slides.recordings import recording
+from gpukit.slides.recordings import gpu, recording
 from gpukit.slides.values import Measured, Table
 
-__all__ = ["Measured", "Table", "recording"]
+__all__ = ["Measured", "Table", "gpu", "recording"]

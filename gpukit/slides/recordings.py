@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gpukit.gpus import DEFAULT_GPU, Gpu, find_gpu
 from gpukit.slides import objects
 from gpukit.slides.errors import SlidesError
 
+GPUS = "data/gpus.toml"
 COUNTED = "counted by the CPU machine"
 _STEP = re.compile(
     r"\.?(?P<key>[\w-]+)|\[(?P<index>-?\d+)\]|\['(?P<quoted>[^']+)'\]|\[(?P<field>\w+)=(?P<value>[^\]]+)\]"
@@ -32,6 +34,7 @@ class Source:
 
 
 THE_MACHINE = Source("", COUNTED, "")
+DATA_SHEETS = Source("NVIDIA's documents", "named there", GPUS)
 
 
 def look_up(root: Path, path: str, key: str) -> tuple[Any, Source]:
@@ -53,41 +56,52 @@ def look_up(root: Path, path: str, key: str) -> tuple[Any, Source]:
 
 @dataclass
 class _Reading:
-    """A function of slides/ at work, and what it has read."""
+    """A function of slides/ at work, and where what it has read is from."""
 
     root: Path
-    read: list[str]
+    sources: list[Source]
 
 
 _READING: ContextVar[_Reading | None] = ContextVar("reading", default=None)
 
 
 @contextlib.contextmanager
-def reading(root: Path) -> Iterator[list[str]]:
-    """What is read inside by `recording`: a list of paths from the repository's root, which fills."""
+def reading(root: Path) -> Iterator[list[Source]]:
+    """Where what is read inside by `recording` and `gpu` is from: a list, which fills."""
     now = _Reading(root, [])
     token = _READING.set(now)
     try:
-        yield now.read
+        yield now.sources
     finally:
         _READING.reset(token)
 
 
-def recording(path: str) -> Any:
-    """The data of a recording such as "data/results/h200.json", for functions of slides/figures and slides/numbers.
+def recording(path: str, key: str = "") -> Any:
+    """The data of a recording such as "data/results/h200.json", or what it has at a key, written as in a deck.
 
-    Its device and date go to the foot of the slide that the function is called for. Not to be changed, and not to be
-    read when a module is imported or in a cached function: then nobody knows which slide it is for.
+    For functions of slides/figures and slides/numbers: device and date, or who counted, go to the foot of the slide
+    that the function is called for. Not to be changed, and not to be read when a module is imported or in a cached
+    function: then nobody knows which slide it is for.
 
-    Raises SlidesError: there is no such file, it cannot be read, or no slide is being made.
+    Raises SlidesError: there is no such file or key, it does not say its device and date, or no slide is being made.
     """
+    now = _now(path)
+    found, source = look_up(now.root, path, key)
+    now.sources.append(source)
+    return found
+
+
+def gpu(name: str = DEFAULT_GPU) -> Gpu:
+    """What NVIDIA's documents say of a GPU, as data/gpus.toml has it: as `recording`, for the same functions."""
+    _now(GPUS).sources.append(DATA_SHEETS)
+    return find_gpu(name)
+
+
+def _now(path: str) -> _Reading:
     now = _READING.get()
     if now is None:
         raise SlidesError(f"{path} is read when no slide is made: read it in the function that the deck names")
-    found = load(objects.existing(now.root, path))
-    if path not in now.read:
-        now.read.append(path)
-    return found
+    return now
 
 
 @functools.cache
@@ -98,11 +112,6 @@ def load(file: Path) -> Any:
         return tomllib.loads(text) if file.suffix == ".toml" else json.loads(text)
     except ValueError as error:
         raise SlidesError(f"{file.name} cannot be read: {error}") from None
-
-
-def source(root: Path, path: str) -> Source:
-    """Where the values of a recording are from. Raises SlidesError when it does not say."""
-    return look_up(root, path, "")[1]
 
 
 def _step(value: Any, step: re.Match[str], path: str, place: str) -> Any:
@@ -125,15 +134,20 @@ def _step(value: Any, step: re.Match[str], path: str, place: str) -> Any:
 
 
 def _source(path: str, passed: Sequence[Any]) -> Source:
-    """The innermost device and date, or published work, that the values passed on the way name."""
+    """The innermost device and date, or published work, that the values passed on the way name; see data/README.md.
+
+    The counters of a rung are the CPU machine's, on whichever GPU the recording was made.
+    """
     file = Path(path).name
     if Path(path).parts[0] == "labs":
         return THE_MACHINE
-    if path == "data/gpus.toml":
-        return Source("NVIDIA's documents", "named there", "data/gpus.toml")
+    if path == GPUS:
+        return DATA_SHEETS
     device = when = ""
     for value in passed:
         if isinstance(value, Mapping):
+            if value.keys() >= {"level", "values"}:
+                return Source("", COUNTED, file)
             machine = value.get("machine") or value.get("environment")
             for about in (value, machine if isinstance(machine, Mapping) else {}):
                 device = about.get("gpu") or about.get("cpu") or device

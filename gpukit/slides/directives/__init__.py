@@ -48,18 +48,19 @@ class Page:
     counted: bool = False  # the last call read no recording
 
     def call(self, target: str) -> Any:
-        """What a function of slides/ returns; the recordings that it read are sources of this slide."""
-        with recordings.reading(self.root) as read:
-            found = objects.call(self.root, target)
+        """What a function of slides/ returns; the recordings that it reads are sources of this slide."""
+        function = objects.function(self.root, target)  # before `reading`: a file is imported once, for all slides
+        with recordings.reading(self.root) as sources:
+            found = objects.call(function, target)
         value, declared = (found.value, found.sources) if isinstance(found, Measured) else (found, ())
         if isinstance(found, Table):
             declared = tuple(found.sources)
-        files = [*dict.fromkeys([*read, *declared])]
-        if isinstance(found, Measured) and not files:
+        sources += [recordings.look_up(self.root, path, "")[1] for path in declared]
+        if isinstance(found, Measured) and not sources:
             raise SlidesError(f"{target} gives a measured value and names no recording that it is from")
-        for file in files:
-            self.add_source(recordings.source(self.root, file))
-        self.counted = not files
+        for source in sources:
+            self.add_source(source)
+        self.counted = not sources
         return value
 
     def add_source(self, source: Source) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -76,14 +77,27 @@ class Show:
             self.build(files)
 
     def made_of(self, changed: Sequence[Path]) -> list[Path]:
-        """The decks that these files are, or that name one of them."""
+        """The decks that these files are, or that name one of them, or a file of slides/ that imports one of them."""
         names = {path.relative_to(self.root).as_posix() for path in changed if path.is_relative_to(self.root)}
+        names |= self._importing(names)
         labs = {name.split("/")[1] for name in names if name.startswith("labs/")}
         found = []
         for file in sites.deck_files(self.root):
             text = file.read_text(encoding="utf-8", errors="replace")
             if file in changed or any(name in text for name in names) or any(lab in text for lab in labs):
                 found.append(file)
+        return found
+
+    def _importing(self, names: set[str]) -> set[str]:
+        """Files of slides/ that import their neighbours among these, or one that does."""
+        texts = {path: path.read_text(encoding="utf-8", errors="replace") for path in self.root.glob("slides/*/*.py")}
+        found: set[str] = set()
+        wanted = {Path(name).stem for name in names if name.startswith("slides/") and name.endswith(".py")}
+        while wanted:
+            importing = re.compile(rf"^from \..*\b(?:{'|'.join(wanted)})\b", re.MULTILINE)
+            more = {path.relative_to(self.root).as_posix() for path, text in texts.items() if importing.search(text)}
+            wanted = {Path(name).stem for name in more - found}
+            found |= more
         return found
 
     @contextmanager
