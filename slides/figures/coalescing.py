@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +15,8 @@ from gpukit.kernels import coalescing, layout
 from gpukit.plots import style
 from gpukit.plots.sector_map import requests_of, sectors_of
 
-ROOT = Path(__file__).parents[2]
+from ..numbers import common
+
 LANES, WORD, SECTOR, LINE = 32, 4, 32, 128  # lanes of a warp; bytes
 Sectors = Mapping[int, int]  # bytes used of each sector, by its number
 
@@ -75,7 +74,7 @@ def strips(rows: Mapping[str, Sectors], sectors: int, label_every: int, height: 
 def _at_the_right(axis: Axes, place: int, row: Sectors) -> None:
     """How many sectors a row touches and how much of them it uses."""
     share = sum(row.values()) / (SECTOR * len(row))
-    words = f"{len(row)} sectors, {share:.0%} used".replace("%", " %")
+    words = f"{len(row)} sectors, {common.percent(share)} used"
     look: dict[str, Any] = {"va": "center", "fontsize": style.text_size(), "color": style.INK}
     axis.text(1.015, place, words, transform=axis.get_yaxis_transform(), **look)
 
@@ -189,15 +188,13 @@ def points() -> Figure:
 
 def widths() -> Figure:
     """Bandwidth by bytes a lane, as a share of the copy's, measured on an H200."""
-    bench = json.loads((ROOT / "data/results/bench_h200_width.json").read_text(encoding="utf-8"))
-    found = {rung["key"]: rung for rung in bench["rungs"]}
     keys = {1: "cpp:one_byte", 4: "cpp:four_bytes", 8: "cpp:eight_bytes", 16: "cpp:sixteen_bytes"}
-    copy = bench["ceilings"]["copy"]
+    copy = common.bench("width")["ceilings"]["copy"]
     sheet, (axis,) = style.figure("", height=3.5)
     for place, key in enumerate(keys.values()):
-        rate = found[key]["bandwidth_gb_s"]
+        rate = common.rung("width", key)["bandwidth_gb_s"]
         axis.barh(place, rate, height=0.62, color=style.BLUE)
-        words = f"{rate:,.0f} GB/s, {rate / copy:.0%} of a copy".replace("%", " %")
+        words = f"{rate:,.0f} GB/s, {common.percent(rate / copy)} of a copy"
         inside = rate > copy / 2
         axis.text(
             rate - 60 if inside else rate + 60,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -14,8 +13,9 @@ import gpukit
 from gpukit.kernels import divergence, purchases
 from gpukit.plots import activity, style
 from gpukit.plots.style import AMBER, BLUE, INK, PALE
-from gpukit.resources import data_file
 from gpukit.slides.stepper import Stepper
+
+from ..numbers import common
 
 TWO_WARPS = 64
 CUSTOMERS = 256  # one block
@@ -78,9 +78,8 @@ def _lanes_of(axis: Axes, kernel: Any) -> None:
 
 def kinds() -> Figure:
     """Time of the k-way branch by how many kinds lie in a warp, and the lanes that work."""
-    rungs = _recorded("switch")["rungs"]
     sheet, (axis,) = style.figure("", height=3.7)
-    python = [rung for rung in rungs if rung["language"] == "numba"]
+    python = [rung for rung in common.rungs("switch").values() if rung["language"] == "numba"]
     values = [rung["timing"]["median_s"] * 1e3 for rung in python]
     least = values[-1]
     axis.barh(range(len(python)), [least] * len(python), color=BLUE, height=0.62)
@@ -95,7 +94,7 @@ def kinds() -> Figure:
         hatch="//",
     )
     for place, (rung, value) in enumerate(zip(python, values, strict=True)):
-        lanes = rung["counters"]["values"]["active_lanes_per_instruction"]
+        lanes = common.counters("switch", rung["key"])["active_lanes_per_instruction"]
         told = f"  {value:.1f} ms, {lanes:.1f} of 32 lanes at work"
         axis.text(value, place, told, va="center", fontsize=style.text_size(), color=INK)
     names = [rung["name"].removeprefix("kinds_") for rung in python]
@@ -151,7 +150,3 @@ def customers() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(SEED)
     offsets = np.concatenate(([0], np.cumsum(purchases.lengths_of(CUSTOMERS, rng)))).astype(np.int32)
     return offsets, rng.integers(0, purchases.DEAREST, offsets[-1]).astype(np.int32)
-
-
-def _recorded(family: str) -> dict[str, Any]:
-    return json.loads(data_file(f"results/bench_h200_{family}.json").read_text(encoding="utf-8"))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import ListedColormap
@@ -14,7 +11,8 @@ from matplotlib.patches import Patch, Rectangle
 import gpukit
 from gpukit.plots import grid_sweep, style, waterfall
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PAPER, SKY, VERMILION
-from gpukit.resources import data_file
+
+from ..numbers import common
 
 ELEMENTS, BLOCK = 700, 256
 IMAGE_ROWS, IMAGE_COLUMNS, TILE_ROWS, TILE_COLUMNS = 10, 50, 8, 32
@@ -26,7 +24,7 @@ LOAD_STEPS = 7  # how long a load takes in the toy picture of latency hiding
 
 def covered() -> Figure:
     """700 elements in 3 blocks of 256: a row per warp, a cell per lane, as the machine traced them."""
-    mark = gpukit.load("labs/01_execution/given.py")["mark"]
+    mark = common.given("01_execution")["mark"]
     grid = -(-ELEMENTS // BLOCK)
     trace = gpukit.trace(mark, grid, BLOCK, np.zeros(ELEMENTS, np.int32), blocks=range(grid)).to_dict()
     works = np.zeros((grid, BLOCK // 32, 32), bool)
@@ -174,7 +172,7 @@ def schedule(warps: int, steps: int) -> np.ndarray:
 
 def rungs() -> Figure:
     """The launches of one sum, on the H200."""
-    data = recorded()
+    data = common.bench("execution")
     names = ("vector_add", "one_thread_per_block", "one_warp_per_block", "add_2d", "grid_stride", "too_small_grid")
     against = {"vector_add": "", "too_small_grid": "grid_stride"}
     rows = [
@@ -188,17 +186,13 @@ def rungs() -> Figure:
 
 def sweep() -> Figure:
     """Bandwidth of the grid-stride loop over the number of blocks."""
-    data = recorded()
+    data = common.bench("execution")
     rows = [
         {"blocks": row["blocks"], "bandwidth_gb_s": row["bandwidth_gb_s"]}
         for row in data["sweep"]["rows"]
         if row["rung"] == "grid_stride"
     ]
     return grid_sweep.figure_of(rows, sms=data["machine"]["sms"], ceiling_gb_s=data["ceilings"]["copy"])
-
-
-def recorded() -> dict[str, Any]:
-    return json.loads(data_file("results/bench_h200_execution.json").read_text(encoding="utf-8"))
 
 
 def _heading(axis: Axes, x: float, text: str) -> None:

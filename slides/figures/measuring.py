@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from gpukit import gpus
 from gpukit.plots import grid_sweep, style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PAPER
+from gpukit.slides import gpu, recording
 
-_ROOT = Path(__file__).parents[2]
+from ..numbers import common
 
 
-def _read(name: str) -> Mapping[str, Any]:
-    return json.loads((_ROOT / "data/results" / name).read_text(encoding="utf-8"))
+def _rates() -> dict[str, float]:
+    """GB/s of the sums by their rungs' keys."""
+    return {key: rung["bandwidth_gb_s"] for key, rung in common.rungs("reduction").items()}
 
 
 def launch_cost() -> Figure:
     """What two events say of one kernel at four sizes: its own time, and what the GPU waits for the host."""
-    rows = [row for row in _read("h200_launch_cost.json")["rows"] if row["rung"] == "grid_stride"]
+    rows = [row for row in recording("data/results/h200_launch_cost.json")["rows"] if row["rung"] == "grid_stride"]
     sheet, (axis,) = style.figure("", height=3.2)
     size = style.text_size()
     for place, row in enumerate(rows):
@@ -53,16 +49,16 @@ def launch_cost() -> Figure:
 
 def ceilings() -> Figure:
     """A sum beside a copy, a kernel that only reads, and the data sheet."""
-    record = _read("bench_h200_reduction.json")
-    rungs = {rung["key"]: rung["bandwidth_gb_s"] for rung in record["rungs"]}
-    copy, read = record["ceilings"]["copy"], record["ceilings"]["read"]
+    rates = _rates()
+    ceilings = common.bench("reduction")["ceilings"]
+    copy = ceilings["copy"]
     bars = [
         ("copy: reads and writes", copy, PALE),
-        ("grid_stride", rungs["grid_stride"], BLUE),
-        ("coarsened", rungs["coarsened"], BLUE),
-        ("cpp:vectorized_unrolled", rungs["cpp:vectorized_unrolled"], BLUE),
-        ("a kernel that only reads", read, PALE),
-        ("data sheet", gpus.find_gpu("H200").bandwidth_gb_s, GREEN),
+        ("grid_stride", rates["grid_stride"], BLUE),
+        ("coarsened", rates["coarsened"], BLUE),
+        ("cpp:vectorized_unrolled", rates["cpp:vectorized_unrolled"], BLUE),
+        ("a kernel that only reads", ceilings["read"], PALE),
+        ("data sheet", gpu("H200").bandwidth_gb_s, GREEN),
     ]
     sheet, (axis,) = style.figure("", height=3)
     size = style.text_size()
@@ -81,7 +77,7 @@ def ceilings() -> Figure:
 
 def sweep() -> Figure:
     """Bandwidth over the number of blocks: a slope, a flat part, and a small rise."""
-    record = _read("bench_h200_reduction.json")
+    record = common.bench("reduction")
     names = ("grid_stride", "coarsened", "cpp:vectorized_unrolled")
     rows = [
         {"name": row["rung"], "blocks": row["blocks"], "bandwidth_gb_s": row["bandwidth_gb_s"]}
@@ -93,15 +89,15 @@ def sweep() -> Figure:
 
 def a100() -> Figure:
     """A published ladder as shares of the data sheet's bandwidth, ours beside it."""
-    rungs = {rung["key"]: rung["bandwidth_gb_s"] for rung in _read("bench_h200_reduction.json")["rungs"]}
-    ladder = next(one for one in _read("published_reductions.json")["ladders"] if one["gpu"].startswith("A100"))
-    peak = gpus.find_gpu("H200").bandwidth_gb_s or 1
+    rates = _rates()
+    ladder = recording("data/results/published_reductions.json", "ladders[gpu=A100 SXM 80GB]")
+    peak = gpu("H200").bandwidth_gb_s or 1
     sheet, (axis,) = style.figure("", height=3.7)
     size = style.text_size()
     names = []
     for place, (key, share) in enumerate(ladder["values"].items()):
         in_cpp = f"cpp:{key.removeprefix('cpp:')}"
-        ours = rungs.get(in_cpp, rungs.get(key, 0)) / peak
+        ours = rates.get(in_cpp, rates.get(key, 0)) / peak
         names.append(ladder["published_names"].get(key, key))
         for offset, value, colour in ((-0.2, share, GREY), (0.2, ours, BLUE)):
             axis.barh(place + offset, value, color=colour, height=0.38)
@@ -123,8 +119,8 @@ def per_multiprocessor() -> Figure:
     size = style.text_size()
     names = ("T4", "A100 SXM 80GB", "H200")
     for place, name in enumerate(names):
-        gpu = gpus.find_gpu(name)
-        bandwidth, sms = gpu.bandwidth_gb_s or 0, gpu.sms or 1
+        one = gpu(name)
+        bandwidth, sms = one.bandwidth_gb_s or 0, one.sms or 1
         axis.barh(place, bandwidth / sms, color=BLUE if name == "H200" else GREY, height=0.62)
         told = f"{bandwidth:,.0f} GB/s / {sms} SMs = {bandwidth / sms:.0f} GB/s an SM"
         axis.text(bandwidth / sms + 0.5, place, told, va="center", fontsize=size, color=INK)

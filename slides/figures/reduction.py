@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,8 +14,7 @@ from gpukit.kernels import reduction
 from gpukit.plots import activity, bank_map, style, waterfall
 from gpukit.plots.style import AMBER, BLUE, GREY, INK, PALE, SKY
 
-_ROOT = Path(__file__).parents[2]
-_BENCH = _ROOT / "data/results/bench_h200_reduction.json"
+from ..numbers import common
 
 
 def tree() -> Figure:
@@ -102,7 +99,6 @@ def _first_loads(trace: Mapping[str, Any], steps: int) -> list[Mapping[str, Any]
 
 def ladder() -> Figure:
     """The rungs from the first to the best, and the library."""
-    record = json.loads(_BENCH.read_text(encoding="utf-8"))
     shown = (
         "naive",
         "sequential",
@@ -116,7 +112,7 @@ def ladder() -> Figure:
         "cpp:vectorized_unrolled",
         "cupy_sum",
     )
-    rungs = {rung["key"]: rung for rung in record["rungs"]}
+    rungs = common.rungs("reduction")
     against = {"shuffle": "last_warp_shuffle", "grid_stride": "shuffle"}  # the others: the row above
     rows = [
         {
@@ -127,4 +123,4 @@ def ladder() -> Figure:
         }
         for key in shown
     ]
-    return waterfall.figure_of(rows, ceilings=record["ceilings"])
+    return waterfall.figure_of(rows, ceilings=common.bench("reduction")["ceilings"])

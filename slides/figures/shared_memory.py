@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -16,7 +14,8 @@ from gpukit.kernels import banks
 from gpukit.plots import style
 from gpukit.plots.bank_map import BANKS, words_of
 
-ROOT = Path(__file__).parents[2]
+from ..numbers import common
+
 STRIDES = (1, 2, 4, 8, 16, 32, 33)
 LANES, WORD = 32, 4
 
@@ -182,8 +181,7 @@ def _fill(count: int) -> str:
 
 def transpose_ladder() -> Figure:
     """Bandwidth of every transpose beside the plain copy's, on an H200."""
-    bench = json.loads((ROOT / "data/results/bench_h200_transpose.json").read_text(encoding="utf-8"))
-    found = {rung["key"]: rung["bandwidth_gb_s"] for rung in bench["rungs"]}
+    found = {key: rung["bandwidth_gb_s"] for key, rung in common.rungs("transpose").items()}
     names = {
         "copy": "copy, the aim",
         "strided_writes": "naive: strided writes",
@@ -198,7 +196,7 @@ def transpose_ladder() -> Figure:
         rate = found[key]
         fill = style.GREY if key == "copy" else style.GREEN if key == "cpp:padded" else style.BLUE
         axis.barh(place, rate, height=0.64, color=fill)
-        share = "" if key == "copy" else f", {rate / found['copy']:.0%} of it".replace("%", " %")
+        share = "" if key == "copy" else f", {common.percent(rate / found['copy'])} of it"
         inside = rate > found["copy"] / 2
         axis.text(
             rate - 30 if inside else rate + 30,

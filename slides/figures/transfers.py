@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
+from collections.abc import Mapping
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -12,23 +11,26 @@ from matplotlib.patches import Patch
 
 from gpukit.kernels.transfer import CHUNKS, STREAMS
 from gpukit.plots import style
+from gpukit.slides import recording
 
-ROOT = Path(__file__).parents[2]
+from ..numbers import common
+
 COLOURS = {"copy in": style.BLUE, "kernel": style.VERMILION, "copy out": style.SKY}
-
-
-def recorded(name: str) -> Any:
-    return json.loads((ROOT / "data/results" / name).read_text(encoding="utf-8"))
 
 
 def seconds() -> dict[str, float]:
     """The median times of the recorded bench by the keys of its rungs."""
-    return {rung["key"]: rung["timing"]["median_s"] for rung in recorded("bench_h200_transfer.json")["rungs"]}
+    return {key: rung["timing"]["median_s"] for key, rung in common.rungs("transfer").items()}
+
+
+def of_a_t4() -> Mapping[str, Any]:
+    """The published times of a sum, in milliseconds."""
+    return recording("data/results/published_transfers.json")["transfers"][0]
 
 
 def published() -> Figure:
     """The CPU's time, and the GPU's with its copies, as published for a T4."""
-    one = recorded("published_transfers.json")["transfers"][0]
+    one = of_a_t4()
     cpu = one["kernel_ms"] * one["kernel_over_cpu"]
     sheet, (axis,) = style.figure("", height=2.2)
     axis.barh(0, cpu, height=0.6, color=style.GREY)
@@ -49,7 +51,7 @@ def published() -> Figure:
 
 def to_scale() -> Figure:
     """Copy in, kernel, copy out as parts of one bar each, on an axis of milliseconds."""
-    times, published = seconds(), recorded("published_transfers.json")["transfers"][0]
+    times, published = seconds(), of_a_t4()
     kernel = 1e3 * times["scaled"]
     rows = {
         "H200, pageable": (1e3 * times["to_gpu_pageable"], kernel, 1e3 * times["to_host_pageable"]),

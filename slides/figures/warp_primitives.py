@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -14,6 +13,8 @@ import gpukit
 from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, SKY, VERMILION
 from gpukit.slides.stepper import Stepper
+
+from ..numbers import common
 
 LANES = 8
 VALUES = (3, 1, 4, 1, 5, 9, 2, 6)  # a payment in each lane
@@ -182,6 +183,6 @@ def partial_warp() -> Figure:
 
 def lanes_that_never_come() -> Stepper:
     """`below_maximum` of lab 6 on 50 elements, in a block of two warps."""
-    lab = gpukit.load(str(Path(__file__).parents[2] / "labs/06_warp_primitives/given.py"))
+    lab = common.given("06_warp_primitives")
     trace = gpukit.trace(lab.below_maximum, 1, 64, np.arange(50, dtype=np.float32), np.zeros(50, np.float32))
     return Stepper.of(trace, warps=[0, 1], title="below_maximum on 50 elements")

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
-from gpukit.gpus import find_gpu
 from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, SKY, VERMILION
-from gpukit.resources import data_file
+from gpukit.slides import gpu, recording
 
+CROSSOVER = "data/results/h200_crossover.json"
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
 
@@ -56,7 +54,7 @@ def polynomial() -> Figure:
 
 def _by_size(problem: str, series: Sequence[tuple[str, str, str, str]], marked: int = 0) -> Figure:
     """Seconds over elements, both on logarithmic axes; each line has its name beside its end."""
-    rows = json.loads(data_file("results/h200_crossover.json").read_text(encoding="utf-8"))[problem]
+    rows = recording(CROSSOVER)[problem]
     sheet, (axis,) = style.figure("", height=3.75)
     sizes = [row["n"] for row in rows]
     ends = [rows[-1][key] for key, *_ in series]
@@ -146,20 +144,20 @@ def chips() -> Figure:
 
 def hierarchy() -> Figure:
     """What an H200 holds: SMs with their units, the L2, the global memory, and the host beside it."""
-    gpu = find_gpu("H200")
+    h200 = gpu("H200")
     sheet, (axis,) = style.figure("", height=3.9)
     _blank(axis, 40, 15)
-    for place, name in enumerate(("SM 0", "SM 1", f"SM {(gpu.sms or 1) - 1}")):
+    for place, name in enumerate(("SM 0", "SM 1", f"SM {(h200.sms or 1) - 1}")):
         x = (0, 10.2, 21.4)[place]
         _box(axis, x, 5.2, 9.6, 9.6, PALE)
         axis.text(x + 0.3, 14.2, name, fontweight="bold", fontsize=style.text_size(), color=INK, va="center")
         _box(axis, x + 0.3, 11.7, 9.0, 1.7, AMBER, "4 warp schedulers")
-        _box(axis, x + 0.3, 9.7, 9.0, 1.7, BLUE, f"{gpu.fp32_lanes_per_sm} FP32 units")
-        _box(axis, x + 0.3, 7.7, 9.0, 1.7, GREEN, f"registers {gpu.registers_per_sm * 4 >> 10} KB")
+        _box(axis, x + 0.3, 9.7, 9.0, 1.7, BLUE, f"{h200.fp32_lanes_per_sm} FP32 units")
+        _box(axis, x + 0.3, 7.7, 9.0, 1.7, GREEN, f"registers {h200.registers_per_sm * 4 >> 10} KB")
         _box(axis, x + 0.3, 5.5, 9.0, 1.9, SKY, "shared memory, L1")
     axis.text(20.6, 10, "...", ha="center", fontsize=style.text_size() * 1.3, color=INK)
-    _box(axis, 0, 3.0, 31.0, 1.7, SKY, f"L2 {(gpu.l2_bytes or 0) >> 20} MB")
-    _box(axis, 0, 0.2, 31.0, 2.3, GREY, f"global memory, {gpu.bandwidth_gb_s:,.0f} GB/s")
+    _box(axis, 0, 3.0, 31.0, 1.7, SKY, f"L2 {(h200.l2_bytes or 0) >> 20} MB")
+    _box(axis, 0, 0.2, 31.0, 2.3, GREY, f"global memory, {h200.bandwidth_gb_s:,.0f} GB/s")
     _box(axis, 34.0, 0.2, 6.0, 14.6, PALE, "host:\nCPU and\nits\nmemory")
     axis.annotate("", (34.0, 1.35), (31.0, 1.35), arrowprops={"arrowstyle": "<->", "color": VERMILION, "linewidth": 3})
     axis.text(32.5, 2.0, "bus", ha="center", fontsize=style.text_size(), color=INK)
@@ -171,8 +169,8 @@ def hierarchy() -> Figure:
 
 def copies() -> Figure:
     """Where the time of a sum of 64 MiB goes, as a share of the whole: a published T4, and our H200."""
-    ours: dict[str, Any] = json.loads(data_file("results/h200_crossover.json").read_text(encoding="utf-8"))["sum"]
-    there = json.loads(data_file("results/published_transfers.json").read_text(encoding="utf-8"))["transfers"][0]
+    ours = recording(CROSSOVER)["sum"]
+    there = recording("data/results/published_transfers.json")["transfers"][0]
     rows = (
         ("T4, published", there["copy_in_ms"], there["kernel_ms"], there["copy_out_ms"]),
         *(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,22 +12,9 @@ from gpukit.kernels import coalescing, layout, rows_and_columns, width
 from gpukit.plots.sector_map import requests_of, sectors_of
 from gpukit.slides import Table
 
-ROOT = Path(__file__).parents[2]
-BENCH = "data/results/bench_h200_coalescing.json"
-LAYOUT = "data/results/bench_h200_layout.json"
-ROWS = "data/results/bench_h200_rows_and_columns.json"
+from . import common
+
 N = 256  # elements that the counted copies copy
-
-
-def rungs(path: str) -> Mapping[str, Mapping[str, Any]]:
-    """The rungs of a recorded bench by their keys."""
-    return {rung["key"]: rung for rung in json.loads((ROOT / path).read_text(encoding="utf-8"))["rungs"]}
-
-
-def micros(rung: Mapping[str, Any]) -> str:
-    """The median time of a rung, in microseconds up to a millisecond."""
-    seconds = rung["timing"]["median_s"]
-    return f"{1e6 * seconds:,.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.2f} ms"
 
 
 def floats(*shape: int) -> np.ndarray:
@@ -87,58 +72,55 @@ def sectors_of_the_gather() -> float:
 
 def strides() -> Table:
     """Sectors, bytes used and time by stride."""
-    found = rungs(BENCH)
+    found = common.rungs("coalescing")
     keys = {"1": "contiguous", **{str(s): f"stride_{s}" for s in coalescing.STRIDES}}
     rows = []
     for shown, key in keys.items():
-        rung, counters = found[key], found[key]["counters"]["values"]
+        rung, counters = found[key], common.counters("coalescing", key)
         rows.append(
             [
                 shown,
                 f"{counters['load_sectors_per_request']:.0f}",
-                f"{counters['load_efficiency']:.0%}".replace("%", " %"),
-                micros(rung),
+                common.percent(counters["load_efficiency"]),
+                common.millis(rung["timing"]["median_s"]),
                 f"{rung['bandwidth_gb_s']:,.0f}",
-                f"{rung['fraction_of_copy']:.0%}".replace("%", " %"),
+                common.percent(rung["fraction_of_copy"]),
             ]
         )
     header = ["stride", "sectors per request", "bytes used", "time", "GB/s", "of a copy"]
-    return Table(header, rows, sources=[BENCH], numeric=range(6), strong=[4, 5])
+    return Table(header, rows, numeric=range(6), strong=[4, 5])
 
 
 def offsets() -> Table:
     """Sectors and time by offset."""
-    found = rungs(BENCH)
     keys = {"x[i]": "contiguous", "x[i + 1]": "misaligned", "x[i + 8]": "shifted_by_a_sector"}
-    rows = [
-        [f"`{shown}`", f"{found[key]['counters']['values']['load_sectors_per_request']:.0f}", micros(found[key])]
-        for shown, key in keys.items()
-    ]
-    return Table(["index", "sectors per request", "time on the H200"], rows, sources=[BENCH], numeric=[1, 2])
+    rows = []
+    for shown, key in keys.items():
+        sectors = common.counters("coalescing", key)["load_sectors_per_request"]
+        rows.append([f"`{shown}`", f"{sectors:.0f}", common.millis(common.seconds("coalescing", key))])
+    return Table(["index", "sectors per request", "time on the H200"], rows, numeric=[1, 2])
 
 
 def layouts() -> Table:
     """An array of structures against a structure of arrays."""
-    found = rungs(LAYOUT)
     rows = []
     for name in ("array_of_structures", "structure_of_arrays"):
-        rung, counters = found[name], found[name]["counters"]["values"]
+        counters = common.counters("layout", name)
         rows.append(
             [
                 name.replace("_", " "),
                 f"{counters['load_sectors_per_request']:.0f}",
-                f"{counters['load_efficiency']:.0%}".replace("%", " %"),
-                micros(rung),
-                micros(found[f"cpp:{name}"]),
+                common.percent(counters["load_efficiency"]),
+                common.millis(common.seconds("layout", name)),
+                common.millis(common.seconds("layout", f"cpp:{name}")),
             ]
         )
     header = ["layout", "sectors per request", "bytes used", "numba", "CUDA C++"]
-    return Table(header, rows, sources=[LAYOUT], numeric=[1, 2, 3, 4], strong=[1])
+    return Table(header, rows, numeric=[1, 2, 3, 4], strong=[1])
 
 
 def rows_by_columns() -> Table:
     """Lanes along rows and down columns, in both orders of memory."""
-    found = rungs(ROWS)
     names = {
         "along_rows": ("along a row", "row by row"),
         "down_columns": ("down a column", "row by row"),
@@ -146,11 +128,11 @@ def rows_by_columns() -> Table:
     }
     rows = []
     for key, words in names.items():
-        counters = found[key]["counters"]["values"]
+        counters = common.counters("rows_and_columns", key)
         sectors = [f"{counters[f'{kind}_sectors_per_request']:.0f}" for kind in ("load", "store")]
-        rows.append([*words, *sectors, micros(found[key])])
+        rows.append([*words, *sectors, common.millis(common.seconds("rows_and_columns", key))])
     header = ["lanes run", "memory lies", "sectors per load", "per store", "time"]
-    return Table(header, rows, sources=[ROWS], numeric=[2, 3, 4])
+    return Table(header, rows, numeric=[2, 3, 4])
 
 
 def all_patterns() -> Table:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 
 import gpukit
 from gpukit.kernels import purchases
-from gpukit.resources import data_file
-from gpukit.slides import Measured, Table
+from gpukit.slides import Table
 
-FOLDER = "data/results"
+from . import common
+
 CUSTOMERS = 256
 SEED = 2
 
@@ -22,92 +19,57 @@ SEED = 2
 
 def two_sides() -> Table:
     """The two sides of one `if`, three ways in two languages."""
+    counters = ("divergent_branches", "active_lanes_per_instruction", "global_store_requests")
     rows = []
-    for one in recorded("divergence")["rungs"]:
+    for key, one in common.rungs("divergence").items():
         if one["language"] != "host":
-            values = one["counters"]["values"]
-            rows.append(
-                [
-                    one["key"],
-                    f"{values['divergent_branches']:,}",
-                    f"{values['active_lanes_per_instruction']:.1f}",
-                    f"{values['global_store_requests']:,}",
-                    f"{one['timing']['median_s'] * 1e6:,.0f} us",
-                ]
-            )
+            time = common.millis(one["timing"]["median_s"])
+            rows.append([key, *common.counted("divergence", key, *counters), time])
     header = ["rung", "divergent branches", "active lanes", "store requests", "time"]
-    return Table(header, rows, [path("divergence")], numeric=[1, 2, 3, 4])
+    return Table(header, rows, numeric=[1, 2, 3, 4])
 
 
 def kinds() -> Table:
     """The k-way branch, in both languages."""
+    counters = ("divergent_branches", "active_lanes_per_instruction", "warp_instructions")
     rows = []
-    for one in recorded("switch")["rungs"]:
-        values = one["counters"]["values"]
-        rows.append(
-            [
-                one["key"],
-                f"{values['divergent_branches']:,}",
-                f"{values['active_lanes_per_instruction']:.1f}",
-                f"{values['warp_instructions']:,}",
-                f"{one['timing']['median_s'] * 1e3:,.2f} ms",
-            ]
-        )
+    for key, one in common.rungs("switch").items():
+        time = f"{one['timing']['median_s'] * 1e3:,.2f} ms"
+        rows.append([key, *common.counted("switch", key, *counters), time])
     header = ["rung", "divergent branches", "active lanes", "warp instructions", "time"]
-    return Table(header, rows, [path("switch")], numeric=[1, 2, 3, 4])
+    return Table(header, rows, numeric=[1, 2, 3, 4])
 
 
 def customers() -> Table:
     """Loops of different length, in both languages."""
+    counters = ("active_lanes_per_instruction", "warp_instructions", "global_load_sectors")
     rows = []
-    for one in recorded("purchases")["rungs"]:
+    for key, one in common.rungs("purchases").items():
         if one["language"] != "host":
-            values = one["counters"]["values"]
-            decision = one["log"]["decision"]
-            rows.append(
-                [
-                    one["key"],
-                    f"{values['active_lanes_per_instruction']:.1f}",
-                    f"{values['warp_instructions']:,}",
-                    f"{values['global_load_sectors']:,}",
-                    f"{one['timing']['median_s'] * 1e6:,.0f} us",
-                    decision or "",
-                ]
-            )
+            time = common.millis(one["timing"]["median_s"])
+            rows.append([key, *common.counted("purchases", key, *counters), time, one["log"]["decision"] or ""])
     header = ["rung", "active lanes", "warp instructions", "load sectors", "time", "decision"]
-    return Table(header, rows, [path("purchases")], numeric=[1, 2, 3, 4], strong=[len(rows) - 1])
+    return Table(header, rows, numeric=[1, 2, 3, 4], strong=[len(rows) - 1])
 
 
-def kinds_slower() -> Measured:
+def kinds_slower() -> str:
     """How many times slower 32 kinds in a warp are than one."""
-    return Measured(f"{seconds('switch', 'kinds_32') / seconds('switch', 'kinds_1'):.0f}", path("switch"))
+    return f"{common.seconds('switch', 'kinds_32') / common.seconds('switch', 'kinds_1'):.0f}"
 
 
-def kinds_slower_cpp() -> Measured:
-    return Measured(f"{seconds('switch', 'cpp:kinds_32') / seconds('switch', 'cpp:kinds_1'):.0f}", path("switch"))
+def kinds_slower_cpp() -> str:
+    return f"{common.seconds('switch', 'cpp:kinds_32') / common.seconds('switch', 'cpp:kinds_1'):.0f}"
 
 
-def by_warp_gain() -> Measured:
+def by_warp_gain() -> str:
     """How much less time by_warp takes than by_lane, percent."""
-    gain = 1 - seconds("divergence", "by_warp") / seconds("divergence", "by_lane")
-    return Measured(f"{gain:.0%}".replace("%", " %"), path("divergence"))
+    gain = 1 - common.seconds("divergence", "by_warp") / common.seconds("divergence", "by_lane")
+    return common.percent(gain)
 
 
-def grouped_gain() -> Measured:
-    gain = seconds("purchases", "customer_per_thread") / seconds("purchases", "grouped")
-    return Measured(f"{gain:.1f}", path("purchases"))
-
-
-def recorded(family: str) -> dict[str, Any]:
-    return json.loads(data_file(path(family).removeprefix("data/")).read_text(encoding="utf-8"))
-
-
-def seconds(family: str, key: str) -> float:
-    return next(one["timing"]["median_s"] for one in recorded(family)["rungs"] if one["key"] == key)
-
-
-def path(family: str) -> str:
-    return f"{FOLDER}/bench_h200_{family}.json"
+def grouped_gain() -> str:
+    gain = common.seconds("purchases", "customer_per_thread") / common.seconds("purchases", "grouped")
+    return f"{gain:.1f}"
 
 
 # --- counted ---------------------------------------------------------------------------------------------------------
@@ -124,7 +86,7 @@ def lanes_after() -> str:
 
 def idle_before() -> str:
     """The share of lanes that are idle, as they came."""
-    return f"{1 - _lanes(grouped=False) / 32:.0%}".replace("%", " %")
+    return common.percent(1 - _lanes(grouped=False) / 32)
 
 
 def _lanes(grouped: bool) -> float:

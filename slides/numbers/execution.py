@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 import numpy as np
 
 import gpukit
-from gpukit.gpus import find_gpu
 from gpukit.occupancy import occupancy
-from gpukit.resources import data_file
-from gpukit.slides import Measured, Table
+from gpukit.plots import style
+from gpukit.slides import Table, gpu
 
-RECORDED = "data/results/bench_h200_execution.json"
-SHEET = "data/gpus.toml"
+from . import common
+
 LADDER = ("vector_add", "one_thread_per_block", "one_warp_per_block", "add_2d", "grid_stride", "too_small_grid")
 BLOCK = 256
 ELEMENTS = 700  # in blocks of 256: the last block is a part of one, and so is the last warp with work
@@ -49,7 +45,7 @@ def idle_warps() -> int:
 
 
 def _marked() -> gpukit.Report:
-    mark = gpukit.load("labs/01_execution/given.py")["mark"]
+    mark = common.given("01_execution")["mark"]
     return gpukit.profile(mark, blocks(), BLOCK, np.zeros(ELEMENTS, np.int32), hazards=False)
 
 
@@ -61,7 +57,7 @@ def counters() -> Table:
     keys = ("global_load_requests", "global_load_sectors", "warp_instructions", "active_lanes_per_instruction")
     rows = []
     for name in LADDER[:3]:
-        values = rung(name)["counters"]["values"]
+        values = common.counters("execution", name)
         rows.append([name, *(f"{values[key]:,}" for key in keys[:3]), f"{values[keys[3]]:.0f} of 32"])
     header = ["launch", "load requests", "load sectors", "warp instructions", "active lanes"]
     return Table(header, rows, numeric=[1, 2, 3, 4], strong=[1])
@@ -69,39 +65,40 @@ def counters() -> Table:
 
 def starts() -> Table:
     """How many blocks each SM starts in a microsecond."""
+    data = common.bench("execution")
     rows = []
     for name, threads_a_block in (("vector_add", BLOCK), ("one_warp_per_block", 32), ("one_thread_per_block", 1)):
-        seconds = rung(name)["timing"]["median_s"]
-        count = -(-recorded()["n"] // threads_a_block)
-        rate = count / seconds / 1e6 / recorded()["machine"]["sms"]
+        seconds = common.seconds("execution", name)
+        count = -(-data["n"] // threads_a_block)
+        rate = count / seconds / 1e6 / data["machine"]["sms"]
         rows.append([name, threads_a_block, f"{count:,}", f"{seconds * 1e3:.2f} ms", f"{rate:.1f}"])
     header = ["launch", "threads a block", "blocks", "time", "blocks an SM starts in 1 us"]
-    return Table(header, rows, [RECORDED], numeric=[1, 2, 3, 4], strong=[1, 2])
+    return Table(header, rows, numeric=[1, 2, 3, 4], strong=[1, 2])
 
 
-def cycles_a_block() -> Measured:
+def cycles_a_block() -> str:
     """Cycles of an SM from the start of one block to that of the next, where blocks are as small as can be."""
-    data = recorded()
+    data = common.bench("execution")
     blocks_an_sm = data["n"] / data["machine"]["sms"]
-    cycles = rung("one_thread_per_block")["timing"]["median_s"] * data["machine"]["sm_mhz"] * 1e6 / blocks_an_sm
-    return Measured(f"{cycles:.0f}", RECORDED)
+    cycles = common.seconds("execution", "one_thread_per_block") * data["machine"]["sm_mhz"] * 1e6 / blocks_an_sm
+    return f"{cycles:.0f}"
 
 
 def slower(name: str) -> float:
-    return rung(name)["timing"]["median_s"] / rung("vector_add")["timing"]["median_s"]
+    return common.seconds("execution", name) / common.seconds("execution", "vector_add")
 
 
-def one_thread_slower() -> Measured:
-    return Measured(f"{slower('one_thread_per_block'):.0f}", RECORDED)
+def one_thread_slower() -> str:
+    return f"{slower('one_thread_per_block'):.0f}"
 
 
-def one_warp_slower() -> Measured:
-    return Measured(f"{slower('one_warp_per_block'):.1f}", RECORDED)
+def one_warp_slower() -> str:
+    return f"{slower('one_warp_per_block'):.1f}"
 
 
 def warps_by_grid() -> Table:
     """Bandwidth of the grid-stride loop by the warps that each SM has, up to a full card."""
-    data = recorded()
+    data = common.bench("execution")
     sms, block_warps = data["machine"]["sms"], data["block"] // 32
     rows = []
     for row in data["sweep"]["rows"]:
@@ -111,21 +108,13 @@ def warps_by_grid() -> Table:
                 [
                     f"{row['blocks']:,}",
                     resident,
-                    f"{resident / find_gpu('H200').max_warps_per_sm:.1%}".replace(".0%", "%").replace("%", " %"),
+                    style.percent(resident / gpu("H200").max_warps_per_sm).replace("%", " %"),
                     f"{row['bandwidth_gb_s']:,.0f} GB/s",
-                    f"{row['fraction_of_copy']:.0%}".replace("%", " %"),
+                    common.percent(row["fraction_of_copy"]),
                 ]
             )
     header = ["blocks of 256", "warps an SM", "occupancy", "bandwidth", "of a copy"]
-    return Table(header, rows, [RECORDED], numeric=[0, 1, 2, 3, 4], strong=[len(rows) - 1])
-
-
-def recorded() -> dict[str, Any]:
-    return json.loads(data_file(RECORDED.removeprefix("data/")).read_text(encoding="utf-8"))
-
-
-def rung(key: str) -> dict[str, Any]:
-    return next(one for one in recorded()["rungs"] if one["key"] == key)
+    return Table(header, rows, numeric=[0, 1, 2, 3, 4], strong=[len(rows) - 1])
 
 
 # --- what an SM holds ------------------------------------------------------------------------------------------------
@@ -142,7 +131,7 @@ def residents() -> Table:
         (256, 32, 48),
         (768, 24, 0),
     ):
-        found = occupancy(threads_a_block, shared_kb << 10, registers)
+        found = occupancy(threads_a_block, shared_kb << 10, registers, gpu("H200"))
         rows.append(
             [
                 f"{threads_a_block} threads",
@@ -150,9 +139,9 @@ def residents() -> Table:
                 f"{shared_kb} KB" if shared_kb else "none",
                 found.blocks_per_sm,
                 f"{found.warps_per_sm} of {found.max_warps_per_sm}",
-                f"{found.occupancy:.0%}".replace("%", " %"),
+                common.percent(found.occupancy),
                 found.limited_by[0].partition(" ")[0],
             ]
         )
     header = ["block", "registers", "shared", "blocks an SM", "resident warps", "occupancy", "limit"]
-    return Table(header, rows, [SHEET], numeric=[1, 2, 3, 4, 5])
+    return Table(header, rows, numeric=[1, 2, 3, 4, 5])

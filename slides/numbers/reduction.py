@@ -6,23 +6,14 @@ recording.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 
 import gpukit
 from gpukit.kernels import reduction
-from gpukit.slides import Measured, Table
+from gpukit.slides import Table
 from gpukit.timing import in_units
 
-BENCH = "data/results/bench_h200_reduction.json"
-_ROOT = Path(__file__).parents[2]
-_RECORD: Mapping[str, Any] = json.loads((_ROOT / BENCH).read_text(encoding="utf-8"))
-_RUNGS: Mapping[str, Mapping[str, Any]] = {rung["key"]: rung for rung in _RECORD["rungs"]}
-
+from . import common
 
 # --- what one change moved -------------------------------------------------------------------------------------------
 
@@ -31,11 +22,11 @@ def moved(before: str, after: str, *counters: str) -> Table:
     """A row for each counter of two rungs, and one for their times."""
     rows = []
     for counter in counters:
-        old, new = (_RUNGS[key]["counters"]["values"][counter] for key in (before, after))
+        old, new = (common.counters("reduction", key)[counter] for key in (before, after))
         rows.append([counter.replace("_", " "), f"{old:,}", f"{new:,}", _change(old, new)])
-    old, new = (_RUNGS[key]["timing"]["median_s"] for key in (before, after))
+    old, new = (_seconds(key) for key in (before, after))
     rows.append(["time of 2 GiB", in_units(old), in_units(new), faster(old, new)])
-    return Table(["", before, after, ""], rows, [BENCH], numeric=[1, 2], strong=[len(rows) - 1])
+    return Table(["", before, after, ""], rows, numeric=[1, 2], strong=[len(rows) - 1])
 
 
 def faster(old: float, new: float) -> str:
@@ -114,29 +105,20 @@ def baseline() -> Table:
     named = {
         "cpu_loop": "a sequential loop, one thread",
         "numpy_sum": "NumPy",
-        "parallel_loop": f"a parallel loop of Numba, {_RECORD['machine']['cores']} cores",
+        "parallel_loop": f"a parallel loop of Numba, {common.bench('reduction')['machine']['cores']} cores",
         "cupy_sum": "CuPy, which calls CUB",
         "torch_sum": "torch.sum",
     }
-    rows = [
-        [
-            "GPU" if _RUNGS[key]["timing"]["machine"] == "gpu" else "CPU",
-            what,
-            in_units(_RUNGS[key]["timing"]["median_s"]),
-        ]
-        for key, what in named.items()
-    ]
-    rows.insert(3, ["GPU", "2 GiB at the bandwidth of a copy", in_units(_floor())])
-    return Table(["", "how", "time of 2 GiB"], rows, [BENCH], numeric=[2], strong=[3])
+    rungs = common.rungs("reduction")
+    rows = [[rungs[key]["timing"]["machine"].upper(), what, _time(key)] for key, what in named.items()]
+    rows.insert(3, ["GPU", "2 GiB at the bandwidth of a copy", floor()])
+    return Table(["", "how", "time of 2 GiB"], rows, numeric=[2], strong=[3])
 
 
-def floor() -> Measured:
-    """Seconds of 2 GiB at the bandwidth of a copy, in words."""
-    return Measured(in_units(_floor()), BENCH)
-
-
-def _floor() -> float:
-    return 4 * _RECORD["n"] / (_RECORD["ceilings"]["copy"] * 1e9)
+def floor() -> str:
+    """The time of 2 GiB at the bandwidth of a copy."""
+    record = common.bench("reduction")
+    return in_units(4 * record["n"] / (record["ceilings"]["copy"] * 1e9))
 
 
 def fold_cost() -> Table:
@@ -163,15 +145,20 @@ def finishes() -> Table:
         "finish_last_block": "the last block done adds",
         "finish_grid_sync": "a grid sync, a cooperative launch",
     }
+    rungs = common.rungs("reduction")
     rows = [
-        [key, how, _RUNGS[key]["produces"].replace("a partial sum per block", "partial sums"), _time(key)]
+        [key, how, rungs[key]["produces"].replace("a partial sum per block", "partial sums"), _time(key)]
         for key, how in named.items()
     ]
-    return Table(["rung", "how it ends", "produces", "time"], rows, [BENCH], numeric=[3])
+    return Table(["rung", "how it ends", "produces", "time"], rows, numeric=[3])
 
 
 def _time(key: str) -> str:
-    return in_units(_RUNGS[key]["timing"]["median_s"])
+    return in_units(_seconds(key))
+
+
+def _seconds(key: str) -> float:
+    return common.seconds("reduction", key)
 
 
 # --- numbers ---------------------------------------------------------------------------------------------------------
@@ -190,7 +177,6 @@ def races() -> int:
     return len(report.errors)
 
 
-def whole_ladder() -> Measured:
+def whole_ladder() -> str:
     """From the first rung to the best one of numba."""
-    old, new = (_RUNGS[key]["timing"]["median_s"] for key in ("naive", "coarsened"))
-    return Measured(f"{old / new:.0f}", BENCH)
+    return f"{_seconds('naive') / _seconds('coarsened'):.0f}"

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import gpukit
 from gpukit import cuda, registry
 from gpukit.devices import device
-from gpukit.gpus import find_gpu
-from gpukit.slides import Measured, Table
+from gpukit.slides import Table, gpu
 
-ROOT = Path(__file__).parents[2]
-BANKS = "data/results/bench_h200_banks.json"
-BARRIERS = "data/results/bench_h200_barriers.json"
-MATMUL = "data/results/bench_h200_matmul.json"
-GPUS = "data/gpus.toml"
+from . import common
+
 TILE = 16
 STATIC_BYTES = 48 * 1024  # of shared memory that a kernel may declare; more is asked for at the launch
 
@@ -46,17 +38,6 @@ def textbook_product(a, b, c):
         c[row, column] = total
 
 
-def rungs(path: str) -> Mapping[str, Mapping[str, Any]]:
-    """The rungs of a recorded bench by their keys."""
-    return {rung["key"]: rung for rung in json.loads((ROOT / path).read_text(encoding="utf-8"))["rungs"]}
-
-
-def millis(rung: Mapping[str, Any]) -> str:
-    """The median time of a rung, in three digits."""
-    seconds = rung["timing"]["median_s"]
-    return f"{1e6 * seconds:,.0f} us" if seconds < 1e-3 else f"{1e3 * seconds:.3g} ms"
-
-
 # --- in the text ----------------------------------------------------------------------------------------------------
 
 
@@ -64,22 +45,24 @@ def static_kib() -> int:
     return STATIC_BYTES // 1024
 
 
-def h200_kib() -> Measured:
+def h200_kib() -> int:
     """KiB of shared memory that one block may have on an H200."""
-    return Measured(find_gpu("H200").shared_per_block_optin_bytes // 1024, GPUS)
+    return gpu("H200").shared_per_block_optin_bytes // 1024
 
 
-def lost_ones() -> Measured:
+def lost_ones() -> int:
     """How many ones the sum without its barrier lost on the H200."""
-    said = rungs(BARRIERS)["block_sum_without_barrier"]["wrong_for_its_hazard"]
-    got, expected = (int(re.search(rf"{word} (\d+)", said)[1]) for word in ("got", "expected"))
-    return Measured(expected - got, BARRIERS)
+    return _number_of_ones("expected") - _number_of_ones("got")
 
 
-def counted_ones() -> Measured:
+def counted_ones() -> int:
     """What it counted instead."""
-    said = rungs(BARRIERS)["block_sum_without_barrier"]["wrong_for_its_hazard"]
-    return Measured(int(re.search(r"got (\d+)", said)[1]), BARRIERS)
+    return _number_of_ones("got")
+
+
+def _number_of_ones(word: str) -> int:
+    said = common.rung("barriers", "block_sum_without_barrier")["wrong_for_its_hazard"]
+    return int(re.search(rf"{word} (\d+)", said)[1])
 
 
 def barrier_in_branch() -> str:
@@ -112,22 +95,20 @@ def wrong_elements() -> str:
 
 def strides() -> Table:
     """Wavefronts and time by stride of shared memory."""
-    found = rungs(BANKS)
     names = {f"stride {s}": f"stride_{s}" for s in (1, 2, 4, 8, 16, 32, 33)} | {"broadcast": "broadcast"}
     rows = []
     for shown, key in names.items():
-        counters = found[key]["counters"]["values"]
+        counters = common.counters("banks", key)
         per_request = counters["shared_load_wavefronts"] / counters["shared_load_requests"]
-        rows.append(
-            [shown, f"{per_request:.0f}", f"{counters['shared_load_bank_conflicts']:,}", millis(found[key])],
-        )
+        time = common.millis(common.seconds("banks", key))
+        rows.append([shown, f"{per_request:.0f}", f"{counters['shared_load_bank_conflicts']:,}", time])
     header = ["lanes read", "wavefronts per load", "bank conflicts", "time"]
-    return Table(header, rows, sources=[BANKS], numeric=[1, 2, 3], strong=[4, 5])
+    return Table(header, rows, numeric=[1, 2, 3], strong=[4, 5])
 
 
 def products() -> Table:
     """The ladder of the matrix product."""
-    found = rungs(MATMUL)
+    found = common.rungs("matmul")
     names = {
         "uncoalesced": "thread per element, x down the rows",
         "coalesced": "x along the columns",
@@ -138,9 +119,9 @@ def products() -> Table:
     }
     rows = []
     for key, shown in names.items():
-        counters = found[key]["counters"].get("values") or {}
-        requests = counters.get("global_load_requests")
-        speed = found[key]["flops"] / found[key]["timing"]["median_s"] / 1e12
-        rows.append([shown, f"{requests:,}" if requests else "", millis(found[key]), f"{speed:.1f}"])
+        requests = common.counters("matmul", key).get("global_load_requests")
+        time = found[key]["timing"]["median_s"]
+        speed = found[key]["flops"] / time / 1e12
+        rows.append([shown, f"{requests:,}" if requests else "", f"{1e3 * time:.3g} ms", f"{speed:.1f}"])
     header = ["what changes", "global load requests", "time", "TFLOP/s"]
-    return Table(header, rows, sources=[MATMUL], numeric=[1, 2, 3])
+    return Table(header, rows, numeric=[1, 2, 3])

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -14,32 +11,22 @@ from gpukit import cuda
 from gpukit.slides import Table
 from gpukit.timing import in_units
 
+from . import common
+
 FULL = 0xFFFFFFFF
 PAYMENTS = (3, 1, 4, 1, 5, 9, 2, 6)  # of the first lanes, as in the figures; the others have 0
 CUSTOMERS = (7, 7, 7, 2, 2, 5, 5, 5)
-_ROOT = Path(__file__).parents[2]
-
-
-def _path(family: str) -> str:
-    return f"data/results/bench_h200_{family}.json"
-
-
-def _rungs(family: str) -> Mapping[str, Mapping[str, Any]]:
-    record = json.loads((_ROOT / _path(family)).read_text(encoding="utf-8"))
-    return {rung["key"]: rung for rung in record["rungs"]}
 
 
 def _table(family: str, counters: Sequence[str], names: Sequence[str], without: Sequence[str] = ()) -> Table:
     """A row for each rung but some: its counters and its time."""
     rows = []
-    for key, rung in _rungs(family).items():
+    for key, rung in common.rungs(family).items():
         if key in without:
             continue
-        counted = rung["counters"].get("values", {})
-        cells = [f"{counted[counter]:,}" if counter in counted else "-" for counter in counters]
+        cells = common.counted(family, key, *counters)
         rows.append([key, *cells, in_units(rung["timing"]["median_s"])])
-    numeric = range(1, len(counters) + 2)
-    return Table(["rung", *names, "time"], rows, [_path(family)], numeric=numeric)
+    return Table(["rung", *names, "time"], rows, numeric=range(1, len(counters) + 2))
 
 
 def warp_reduce() -> Table:
