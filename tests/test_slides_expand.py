@@ -6,7 +6,7 @@ import pytest
 import slide_decks
 from slide_decks import deck, markdown, slide
 
-from gpukit.slides import recording
+from gpukit.slides import recording, recordings
 from gpukit.slides.errors import SlidesError
 
 HERE = r"^slides/04_copies\.md:\d+: "
@@ -36,7 +36,7 @@ def test_a_slide_is_plain_marp_markdown_with_its_parts(course):
     made = deck(course, text).slides[0]
     assert made.markdown == (
         "<!-- _class: predict columns -->\n"
-        "<!-- _footer: 'NVIDIA H200, 2026-11-30: bench.json' -->\n\n"
+        "<!-- _footer: 'NVIDIA H200, 2026-11-30: bench' -->\n\n"
         "## A heading\n\nBody 1000.0\n\n"
         "<!--\n2.5 min. Ask. 4000\n\nAnswer: the\nsecond.\n\nMore.\n-->"
     )
@@ -167,7 +167,7 @@ def test_a_figure_of_a_recording_brings_its_source(course):
         slide('<!-- fig: slides/figures/copies.py::of_recording alt="x" -->'),
         slide('<!-- fig: slides/figures/copies.py::amdahl alt="x" -->'),
     )
-    assert [one.sources for one in made.slides] == [("NVIDIA H200, 2026-11-30: bench.json",), ()]
+    assert [one.sources for one in made.slides] == [("NVIDIA H200, 2026-11-30: bench",), ()]
 
 
 def test_a_recording_is_read_for_a_slide_only():
@@ -222,26 +222,26 @@ def test_a_figure_that_fails_stops_the_build(course, rest, says):
         (
             'bench::rungs[name=contiguous].gb_s format="{:,.0f} GB/s"',
             "4,000 GB/s",
-            "NVIDIA H200, 2026-11-30: bench.json",
+            "NVIDIA H200, 2026-11-30: bench",
         ),
         (
             'data/results/bench.json::rungs[1].gb_s times="1e-3" format="{:.1f}"',
             "1.0",
-            "NVIDIA H200, 2026-11-30: bench.json",
+            "NVIDIA H200, 2026-11-30: bench",
         ),
         (
             'bench::rungs[0].gb_s over="bench::rungs[1].gb_s" format="{:.1f}"',
             "4.0",
-            "NVIDIA H200, 2026-11-30: bench.json",
+            "NVIDIA H200, 2026-11-30: bench",
         ),
-        ("bench::rungs[-1]['name']", "strided", "NVIDIA H200, 2026-11-30: bench.json"),
+        ("bench::rungs[-1]['name']", "strided", "NVIDIA H200, 2026-11-30: bench"),
         ("slides/numbers/copies.py::eight", "8", "counted by the CPU machine"),
-        ("slides/numbers/copies.py::faster", "4.0005", "NVIDIA H200, 2026-11-30: bench.json"),
-        ("slides/numbers/copies.py::ratio", "2.5", "NVIDIA H200, 2026-11-30: bench.json"),
-        ("slides/numbers/copies.py::multiprocessors", "132", "NVIDIA's documents, named there: data/gpus.toml"),
+        ("slides/numbers/copies.py::faster", "4.0005", "NVIDIA H200, 2026-11-30: bench"),
+        ("slides/numbers/copies.py::ratio", "2.5", "NVIDIA H200, 2026-11-30: bench"),
+        ("slides/numbers/copies.py::multiprocessors", "132", "NVIDIA's documents: gpus.toml"),
         # A rung's counters are the CPU machine's, on whichever GPU it was timed.
-        ("bench::rungs[0].counters.values.global_load_requests", "2", "counted by the CPU machine: bench.json"),
-        ("slides/numbers/copies.py::requests", "2", "counted by the CPU machine: bench.json"),
+        ("bench::rungs[0].counters.values.global_load_requests", "2", "counted by the CPU machine: bench"),
+        ("slides/numbers/copies.py::requests", "2", "counted by the CPU machine: bench"),
     ],
 )
 def test_a_number_brings_its_source(course, directive, shown, source):
@@ -277,14 +277,45 @@ def test_a_published_number_names_its_work(course):
     ladders = {"ladders": [{"gpu": "T4", "source": "published course material", "ms": 1.6}]}
     (course / "data/results/published.json").write_text(json.dumps(ladders), encoding="utf-8")
     made = deck(course, slide("<!-- number: data/results/published.json::ladders[gpu=T4].ms -->"))
-    assert made.slides[0].sources == ("T4, published course material: published.json",)
+    assert made.slides[0].sources == ("T4, published course material: published",)
 
 
 def test_what_is_called_source_and_is_no_text_names_no_work(course):
     levels = {"machine": {"gpu": "H200", "date": "2026-11-30"}, "launch": {"source": {"loads": 2}, "loads": 1}}
     (course / "data/results/levels.json").write_text(json.dumps(levels), encoding="utf-8")
     made = deck(course, slide("<!-- number: data/results/levels.json::launch.loads -->"))
-    assert made.slides[0].sources == ("H200, 2026-11-30: levels.json",)
+    assert made.slides[0].sources == ("H200, 2026-11-30: levels",)
+
+
+H200, T4 = ("NVIDIA H200", "2026-11-30"), ("T4", "published course material")
+
+
+@pytest.mark.parametrize(
+    ("sources", "shown"),
+    [
+        # What was measured here comes first, counts last, and a file is named once.
+        (
+            [("", recordings.COUNTED, "bench.json"), ("T4", "a course", "ladder.json"), (*H200, "bench.json")],
+            "NVIDIA H200, 2026-11-30: bench · T4, a course: ladder · counted by the CPU machine",
+        ),
+        ([("", recordings.COUNTED, "bench.json"), ("", recordings.COUNTED, "")], "counted by the CPU machine: bench"),
+        # Too long a line names one file of several, and then files of the first devices alone.
+        (
+            [(*H200, f"{name}_of_a_longer_name.json") for name in ("bench", "read", "copy")],
+            "NVIDIA H200, 2026-11-30: bench_of_a_longer_name and 2 more",
+        ),
+        (
+            [(*H200, "bench_of_a_longer_name.json"), (*T4, "ladder_of_a_longer_name.json")],
+            "NVIDIA H200, 2026-11-30: bench_of_a_longer_name · T4, published course material",
+        ),
+        (
+            [(*H200, "bench_of_a_long_name.json"), ("NVIDIA's documents", "", "gpus.toml"), (*T4, "ladder.json")],
+            "NVIDIA H200, 2026-11-30 · NVIDIA's documents · T4, published course material",
+        ),
+    ],
+)
+def test_the_foot_of_a_slide_is_one_line(sources, shown):
+    assert recordings.footer([recordings.Source(*one) for one in sources]) == shown
 
 
 def test_a_table_is_markdown_with_its_source(course):
@@ -292,7 +323,7 @@ def test_a_table_is_markdown_with_its_source(course):
         course, "<!-- table: slides/numbers/copies.py::rows -->"
     )
     made = deck(course, slide("<!-- table: slides/numbers/copies.py::measured_rows -->")).slides[0]
-    assert made.sources == ("NVIDIA H200, 2026-11-30: bench.json",)
+    assert made.sources == ("NVIDIA H200, 2026-11-30: bench",)
     assert "return a gpukit.slides.Table" in refused(course, "<!-- table: slides/numbers/copies.py::eight -->")
 
 

@@ -19,6 +19,7 @@ from gpukit.slides.errors import SlidesError
 
 GPUS = "data/gpus.toml"
 COUNTED = "counted by the CPU machine"
+LONGEST = 90  # characters that a line at the foot of a slide has room for
 _STEP = re.compile(
     r"\.?(?P<key>[\w-]+)|\[(?P<index>-?\d+)\]|\['(?P<quoted>[^']+)'\]|\[(?P<field>\w+)=(?P<value>[^\]]+)\]"
 )
@@ -26,7 +27,10 @@ _STEP = re.compile(
 
 @dataclass(frozen=True)
 class Source:
-    """Where a value is from: the device and the date or the work that published it, and the file."""
+    """Where a value is from: the device and the date or the work that published it, and the file.
+
+    Without a device the CPU machine counted it; without a date the device's makers state it.
+    """
 
     device: str
     when: str
@@ -34,7 +38,7 @@ class Source:
 
 
 THE_MACHINE = Source("", COUNTED, "")
-DATA_SHEETS = Source("NVIDIA's documents", "named there", GPUS)
+DATA_SHEETS = Source("NVIDIA's documents", "", "gpus.toml")  # which names them
 
 
 def look_up(root: Path, path: str, key: str) -> tuple[Any, Source]:
@@ -160,14 +164,30 @@ def _source(path: str, passed: Sequence[Any]) -> Source:
 
 
 def footer(sources: Sequence[Source]) -> str:
-    """Sources as one line for the foot of a slide."""
+    """Sources as one line for the foot of a slide: what was measured here, then what others published, then counts.
+
+    A file is named once. Where the line would have more than LONGEST characters, one file of a device stands for all,
+    and then, from the last device on, for none: device and date are always there.
+    """
     files: dict[tuple[str, str], list[str]] = {}
-    for one in sources:
-        files.setdefault((one.device, one.when), [])
-        if one.file and one.file not in files[one.device, one.when]:
-            files[one.device, one.when].append(one.file)
-    parts = []
-    for (device, when), names in files.items():
-        head = f"{device}, {when}" if device else when
-        parts.append(f"{head}: {', '.join(names)}" if names else head)
-    return " · ".join(parts)
+    for one in sorted(sources, key=_rank):
+        names, name = files.setdefault((one.device, one.when), []), one.file.removesuffix(".json")
+        if name and not any(name in others for others in files.values()):
+            names.append(name)
+    heads = [", ".join(filter(None, head)) for head in files]
+    tails = [", ".join(names) for names in files.values()]
+    if len(_line(heads, tails)) > LONGEST:
+        tails = [
+            names[0] + f" and {len(names) - 1} more" * (len(names) > 1) if names else "" for names in files.values()
+        ]
+    while len(_line(heads, tails)) > LONGEST and any(tails):
+        tails[max(place for place, tail in enumerate(tails) if tail)] = ""
+    return _line(heads, tails)
+
+
+def _rank(source: Source) -> int:
+    return 0 if source.when[:1].isdigit() else 1 if source.device else 2
+
+
+def _line(heads: Sequence[str], tails: Sequence[str]) -> str:
+    return " · ".join(f"{head}: {tail}" if tail else head for head, tail in zip(heads, tails, strict=True))
