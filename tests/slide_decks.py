@@ -74,7 +74,7 @@ def nothing():
 def drawn():
     return '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 8 8"><path d="M0 0h8"/></svg>'
 """
-NUMBERS = """from gpukit.slides import Measured, Table, gpu, recording
+NUMBERS = """from gpukit.slides import Table, gpu, recording
 
 from .shared import BENCH
 
@@ -91,10 +91,6 @@ def multiprocessors():
     return gpu("H200").sms
 
 
-def ratio():
-    return Measured(2.5, "data/results/bench.json")
-
-
 def faster():
     rungs = recording("data/results/bench.json")["rungs"]
     return rungs[0]["gb_s"] / rungs[1]["gb_s"]
@@ -104,16 +100,13 @@ def lost():
     return recording("data/results/lost.json")
 
 
-def unsourced():
-    return Measured(2.5)
-
-
 def rows():
     return Table(["pattern", "sectors"], [["contiguous", 4], ["strided", 32]], numeric=[1], strong=[1])
 
 
 def measured_rows():
-    return Table(["pattern", "GB/s"], [["contiguous", "4,248"]], ["data/results/bench.json"])
+    rung = recording(BENCH, "rungs[0]")
+    return Table(["pattern", "GB/s"], [[rung["name"], rung["gb_s"]]])
 """
 AT_IMPORT = """from gpukit.slides import recording
 

@@ -237,7 +237,6 @@ def test_a_figure_that_fails_stops_the_build(course, rest, says):
         ("bench::rungs[-1]['name']", "strided", "NVIDIA H200, 2026-11-30: bench"),
         ("slides/numbers/copies.py::eight", "8", "counted by the CPU machine"),
         ("slides/numbers/copies.py::faster", "4.0005", "NVIDIA H200, 2026-11-30: bench"),
-        ("slides/numbers/copies.py::ratio", "2.5", "NVIDIA H200, 2026-11-30: bench"),
         ("slides/numbers/copies.py::multiprocessors", "132", "NVIDIA's documents: gpus.toml"),
         # A rung's counters are the CPU machine's, on whichever GPU it was timed.
         ("bench::rungs[0].counters.values.global_load_requests", "2", "counted by the CPU machine: bench"),
@@ -262,7 +261,6 @@ def test_a_number_brings_its_source(course, directive, shown, source):
         ("data/results/gone.json::a", "there is no file data/results/gone.json"),
         ("data/results/nameless.json::gb_s", "does not say its device: a number without it may not stand on a slide"),
         ("slides/numbers/copies.py::lost", "failed: there is no file data/results/lost.json"),
-        ("slides/numbers/copies.py::unsourced", "names no recording"),
         ("slides/numbers/at_import.py::bandwidth", "bench.json is read when no slide is made: read it in the function"),
         ("slides/numbers/copies.py::rows", "gives a Table: return a number"),
         ('bench::rungs[0].gb_s format="{:d}"', "does not fit 4000.5"),
@@ -280,11 +278,13 @@ def test_a_published_number_names_its_work(course):
     assert made.slides[0].sources == ("T4, published course material: published",)
 
 
-def test_what_is_called_source_and_is_no_text_names_no_work(course):
-    levels = {"machine": {"gpu": "H200", "date": "2026-11-30"}, "launch": {"source": {"loads": 2}, "loads": 1}}
+def test_what_is_called_source_or_gpu_and_is_no_text_names_no_work_and_no_device(course):
+    launch = {"source": {"loads": 2}, "loads": 1, "stores": {"gpu": 3, "date": 4}}
+    levels = {"machine": {"gpu": "H200", "date": "2026-11-30"}, "launch": launch}
     (course / "data/results/levels.json").write_text(json.dumps(levels), encoding="utf-8")
-    made = deck(course, slide("<!-- number: data/results/levels.json::launch.loads -->"))
-    assert made.slides[0].sources == ("H200, 2026-11-30: levels",)
+    for key in ("loads", "stores.gpu"):
+        made = deck(course, slide(f"<!-- number: data/results/levels.json::launch.{key} -->"))
+        assert made.slides[0].sources == ("H200, 2026-11-30: levels",)
 
 
 H200, T4 = ("NVIDIA H200", "2026-11-30"), ("T4", "published course material")
@@ -299,7 +299,7 @@ H200, T4 = ("NVIDIA H200", "2026-11-30"), ("T4", "published course material")
             "NVIDIA H200, 2026-11-30: bench · T4, a course: ladder · counted by the CPU machine",
         ),
         ([("", recordings.COUNTED, "bench.json"), ("", recordings.COUNTED, "")], "counted by the CPU machine: bench"),
-        # Too long a line names one file of several, and then files of the first devices alone.
+        # Too long a line names files of the first devices alone, then one for all, then none.
         (
             [(*H200, f"{name}_of_a_longer_name.json") for name in ("bench", "read", "copy")],
             "NVIDIA H200, 2026-11-30: bench_of_a_longer_name and 2 more",
@@ -308,6 +308,11 @@ H200, T4 = ("NVIDIA H200", "2026-11-30"), ("T4", "published course material")
             [(*H200, "bench_of_a_longer_name.json"), (*T4, "ladder_of_a_longer_name.json")],
             "NVIDIA H200, 2026-11-30: bench_of_a_longer_name · T4, published course material",
         ),
+        (
+            [(*H200, "bench_of_sums.json"), (*H200, "bench_of_products.json"), (*T4, "ladder.json")],
+            "NVIDIA H200, 2026-11-30: bench_of_sums, bench_of_products · T4, published course material",
+        ),
+        ([("T4", "a course of " + 80 * "x", "ladder.json")], "T4, a course of " + 80 * "x"),
         (
             [(*H200, "bench_of_a_long_name.json"), ("NVIDIA's documents", "", "gpus.toml"), (*T4, "ladder.json")],
             "NVIDIA H200, 2026-11-30 · NVIDIA's documents · T4, published course material",

@@ -10,6 +10,6 @@ The decks lie in `slides/`; slides/README.md says how one is written.
 """
 
 from gpukit.slides.recordings import gpu, recording
-from gpukit.slides.values import Measured, Table
+from gpukit.slides.values import Table
 
-__all__ = ["Measured", "Table", "gpu", "recording"]
+__all__ = ["Table", "gpu", "recording"]

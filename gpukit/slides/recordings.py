@@ -154,20 +154,24 @@ def _source(path: str, passed: Sequence[Any]) -> Source:
                 return Source("", COUNTED, file)
             machine = value.get("machine") or value.get("environment")
             for about in (value, machine if isinstance(machine, Mapping) else {}):
-                device = about.get("gpu") or about.get("cpu") or device
-                published = about.get("source")
-                when = about.get("date") or (published if isinstance(published, str) else "") or when
+                device = _text(about, "gpu") or _text(about, "cpu") or device
+                when = _text(about, "date") or _text(about, "source") or when
     if not device or not when:
         lacks = "device" if not device else "date"
         raise SlidesError(f"{path} does not say its {lacks}: a number without it may not stand on a slide")
-    return Source(str(device), str(when), file)
+    return Source(device, when, file)
+
+
+def _text(about: Mapping[str, Any], key: str) -> str:
+    """Text at a key. Elsewhere the same words name numbers: what a GPU counted, counts at source level."""
+    return found if isinstance(found := about.get(key), str) else ""
 
 
 def footer(sources: Sequence[Source]) -> str:
     """Sources as one line for the foot of a slide: what was measured here, then what others published, then counts.
 
-    A file is named once. Where the line would have more than LONGEST characters, one file of a device stands for all,
-    and then, from the last device on, for none: device and date are always there.
+    A file is named once. Where the line would have more than LONGEST characters, files of the last devices go first; of
+    the first one's, one stands for all before it goes, too. Device and date are always there.
     """
     files: dict[tuple[str, str], list[str]] = {}
     for one in sorted(sources, key=_rank):
@@ -176,12 +180,12 @@ def footer(sources: Sequence[Source]) -> str:
             names.append(name)
     heads = [", ".join(filter(None, head)) for head in files]
     tails = [", ".join(names) for names in files.values()]
-    if len(_line(heads, tails)) > LONGEST:
-        tails = [
-            names[0] + f" and {len(names) - 1} more" * (len(names) > 1) if names else "" for names in files.values()
-        ]
-    while len(_line(heads, tails)) > LONGEST and any(tails):
-        tails[max(place for place, tail in enumerate(tails) if tail)] = ""
+    shorter = [(place, "") for place in range(len(tails) - 1, 0, -1)]
+    first = next(iter(files.values()))  # a slide without sources has no foot
+    shorter += [(0, f"{first[0]} and {len(first) - 1} more"), (0, "")] if len(first) > 1 else [(0, "")]
+    for place, tail in shorter:
+        if len(_line(heads, tails)) > LONGEST:
+            tails[place] = tail
     return _line(heads, tails)
 
 

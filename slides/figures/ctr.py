@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -14,6 +10,8 @@ from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
 
 from gpukit.plots import gathers, style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PURPLE, SKY, VERMILION
+
+from ..numbers import ctr as numbers
 
 FIELDS = (
     ("member", "3", BLUE),
@@ -71,7 +69,7 @@ def gather() -> Figure:
 
 def ladder() -> Figure:
     """Million impressions a second, rung by rung, on a linear axis."""
-    rungs = _numbers().ladder()
+    rungs = numbers.ladder()
     names = [rung["change"] for rung in rungs.values()]
     rates = [rung["samples_per_second"] / 1e6 for rung in rungs.values()]
     slower = [bool(rung["step_over"] and rung["step_over"] < 0.99) for rung in rungs.values()]
@@ -85,7 +83,7 @@ def waiting() -> Figure:
     """How much of a step a kernel runs on the GPU, and how much the GPU waits for the host."""
     busy = {
         name: one
-        for name, one in _numbers().busy().items()
+        for name, one in numbers.busy().items()
         if name in ("one_table", "rowwise", "kernels", "bfloat16", "graph")
     }
     names = {
@@ -152,7 +150,7 @@ def loading() -> Figure:
 
 def bytes_of_a_step() -> Figure:
     """Bytes of an impression at batch 8,192: dense Adam over all rows, and row-wise Adagrad over those of the batch."""
-    rungs = _numbers().ladder()
+    rungs = numbers.ladder()
     rows = [("dense Adam", rungs["fused"]["cost"]["bytes"]), ("row-wise Adagrad", rungs["rowwise"]["cost"]["bytes"])]
     sheet, (axis,) = style.figure("", height=2.1)
     style.bars(axis, [name for name, _ in rows], [size / 1e3 for _, size in rows], [VERMILION, BLUE], "", "{:,.1f} kB")
@@ -161,7 +159,7 @@ def bytes_of_a_step() -> Figure:
 
 def by_batch() -> Figure:
     """Impressions a second, and AUC after the same impressions, by batch."""
-    found = _numbers().by_batch()
+    found = numbers.by_batch()
     names = [f"{batch:,}" for batch, *_ in found]
     sheet, (left, right) = style.figure("", 2, 2.9)
     style.bars(left, names, [rate for _, rate, _ in found], [BLUE] * 3, "M impressions/s", "{:,.0f}")
@@ -172,7 +170,7 @@ def by_batch() -> Figure:
 
 def leak() -> Figure:
     """AUC of a member's click rate where clicks are coins: of the past, and of the whole log."""
-    found = _numbers().leak()
+    found = numbers.leak()
     sheet, (axis,) = style.figure("", height=2.3)
     names = [f"rate {name}" for name in found]
     style.bars(axis, names, list(found.values()), [BLUE, VERMILION], "", "AUC {:.2f}")
@@ -215,18 +213,6 @@ def shards() -> Figure:
 
 
 # --- help ------------------------------------------------------------------------------------------------------------
-
-
-def _numbers() -> ModuleType:
-    """The deck's numbers, so that pictures and tables say the same."""
-    name = "gpukit_slides_numbers_ctr"
-    if name not in sys.modules:
-        path = Path(__file__).parents[1] / "numbers" / "ctr.py"
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec and spec.loader
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
 
 
 def _bare(axis: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:

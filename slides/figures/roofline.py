@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -10,10 +10,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
 
-from gpukit import gpus, occupancy, roofline
+from gpukit import occupancy, roofline
 from gpukit.plots import roofs, speed_up, style
 from gpukit.plots.style import BLUE, GREY, INK, PALE, SKY, VERMILION
-from gpukit.resources import data_file
+from gpukit.slides import gpu
+
+from ..numbers import common
 
 STEPS = (
     ("Assess", "profile the whole;", "find the hot spot"),
@@ -70,26 +72,23 @@ def amdahl() -> Figure:
 
 def under_the_roof() -> Figure:
     """Sums and a matrix product under the roofline of an H200, with the ceilings measured beside the sums."""
-    sums, products = _bench("reduction"), _bench("matmul")
     points = [
-        *_points(sums, {"naive": "naive sum", "shuffle": "shuffle", "coarsened": "coarsened"}),
-        *_points(products, {"tiled_16": "tiled product", "library": "cuBLAS"}),
+        *_points("reduction", {"naive": "naive sum", "shuffle": "shuffle", "coarsened": "coarsened"}),
+        *_points("matmul", {"tiled_16": "tiled product", "library": "cuBLAS"}),
     ]
-    gpu = gpus.find_gpu("H200").to_dict()
-    gpu |= {f"{name}_gb_s": speed for name, speed in sums["ceilings"].items()}
-    return roofs.figure_of(points, gpu)
+    measured = {f"{name}_gb_s": speed for name, speed in common.bench("reduction")["ceilings"].items()}
+    return roofs.figure_of(points, gpu("H200").to_dict() | measured)
 
 
 def three_times() -> Figure:
     """What a sum of 2 GiB takes, beside what its bytes take by the data sheet, by a copy and by a kernel that reads."""
-    result = _bench("reduction")
+    result = common.bench("reduction")
     moved = 4 * result["n"]
-    found = {rung["key"]: rung["timing"]["median_s"] for rung in result["rungs"]}
     rows = [
-        ("shuffle", found["shuffle"], VERMILION),
+        ("shuffle", common.seconds("reduction", "shuffle"), VERMILION),
         ("a copy's bandwidth", moved / result["ceilings"]["copy"] / 1e9, GREY),
         ("a read's bandwidth", moved / result["ceilings"]["read"] / 1e9, GREY),
-        ("data sheet", roofline.floor_seconds(moved, result["n"], "H200"), INK),
+        ("data sheet", roofline.floor_seconds(moved, result["n"], gpu("H200")), INK),
     ]
     sheet, (axis,) = style.figure("What 2 GiB take", height=3.1)
     style.bars(
@@ -101,12 +100,12 @@ def three_times() -> Figure:
 def resident_warps() -> Figure:
     """Warps that an SM of an H200 holds, by the registers of a thread, for blocks of 256 threads."""
     registers = np.arange(16, 256)
-    held = [occupancy.occupancy(256, registers=int(count)).warps_per_sm for count in registers]
+    held = [occupancy.occupancy(256, registers=int(count), gpu=gpu("H200")).warps_per_sm for count in registers]
     sheet, (axis,) = style.figure("Registers limit the warps that an SM holds", height=3.5)
     axis.step(registers, held, where="post", color=BLUE, linewidth=3)
     axis.fill_between(registers, held, step="post", color=BLUE, alpha=0.15, linewidth=0)
     for count in (32, 64, 128):
-        warps = occupancy.occupancy(256, registers=count).warps_per_sm
+        warps = occupancy.occupancy(256, registers=count, gpu=gpu("H200")).warps_per_sm
         axis.plot([count], [warps], "o", color=VERMILION, markersize=10, zorder=4)
         axis.annotate(
             f"{count} registers: {warps} warps",
@@ -129,13 +128,9 @@ def resident_warps() -> Figure:
 # --- help ------------------------------------------------------------------------------------------------------------
 
 
-def _bench(family: str) -> dict[str, Any]:
-    return json.loads(data_file(f"results/bench_h200_{family}.json").read_text(encoding="utf-8"))
-
-
-def _points(result: dict[str, Any], names: dict[str, str]) -> list[dict[str, Any]]:
+def _points(family: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
     """Rungs as points: what they must move at least, and what they compute."""
-    rungs = {rung["key"]: rung for rung in result["rungs"]}
+    rungs = common.rungs(family)
     return [
         {
             "name": name,

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Sequence
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -15,10 +11,12 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 import gpukit
-from gpukit.kernels import spmv
+from gpukit.kernels import spmv as kernels
 from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PAPER, PURPLE, SKY, VERMILION
 from gpukit.slides.stepper import Stepper
+
+from ..numbers import spmv as numbers
 
 ROWS_OF_EXAMPLE = (BLUE, AMBER, GREEN, PURPLE)
 DATA, INDICES, INDPTR = (10, 2, 3, 4, 5, 7), (0, 3, 1, 0, 2, 3), (0, 2, 3, 5, 6)
@@ -53,7 +51,6 @@ def csr() -> Figure:
 
 def rows_of_words() -> Figure:
     """Entries of all rows of the matrix of words, longest first."""
-    numbers = _numbers()
     matrix = numbers.words()
     ordered = np.sort(matrix.row_lengths)[::-1]
     sheet, (axis,) = style.figure("", height=3.5)
@@ -84,7 +81,6 @@ def rows_of_words() -> Figure:
 
 def lanes_of_a_warp() -> Figure:
     """A thread a row: how long each lane of the warp of `whale` works, and how long it waits."""
-    numbers = _numbers()
     warp, matrix = numbers.warp(), numbers.words()
     lengths, names = matrix.row_lengths[warp], matrix.words[warp]
     sheet, (axis,) = style.figure("", height=4.0)
@@ -101,20 +97,19 @@ def lanes_of_a_warp() -> Figure:
 
 def steps() -> Stepper:
     """One thread a row, step by step, on the warp of a rare word: its rows are short, and end one after the other."""
-    matrix = _numbers().words()
+    matrix = numbers.words()
     first = matrix.words.index(RARE) // 32 * 32
     pointer = matrix.indptr[first : first + 33]
     entries = slice(int(pointer[0]), int(pointer[-1]))
     arrays = (pointer - pointer[0]).astype(np.int32), matrix.indices[entries], matrix.data[entries]
     x, y = np.ones(matrix.rows, np.float32), np.zeros(32, np.float32)
-    trace = gpukit.trace(spmv.row_per_thread, 1, 32, *arrays, x, y)
+    trace = gpukit.trace(kernels.row_per_thread, 1, 32, *arrays, x, y)
     lines = ("for k in", "total +=", "y[row] =")
     return Stepper.of(trace, warps=(0,), lines=lines, at=13, title=f"One thread a row, the warp of '{RARE}'")
 
 
 def gather_of_x() -> Figure:
     """Which elements of x the 32 lanes of one request ask for: the first entries of the row of `whale`."""
-    numbers = _numbers()
     matrix = numbers.words()
     row = matrix.words.index(numbers.WORD)
     columns = matrix.indices[matrix.indptr[row] : matrix.indptr[row] + 32]
@@ -257,7 +252,6 @@ def merge_path() -> Figure:
 
 def contenders() -> Figure:
     """Our kernel, the best of cuSPARSE and CuPy on six matrices, as parts of a copy's bandwidth."""
-    numbers = _numbers()
     names = ("poisson2d", "fem_blocks", "road", "arrow", "circuit5M", "uniform")
     groups = (
         ("hybrid, as chosen", ("hybrid",), BLUE),
@@ -267,7 +261,7 @@ def contenders() -> Figure:
     sheet, (axis,) = style.figure("", height=4.1)
     size = style.text_size()
     for place, name in enumerate(names):
-        found = numbers._matrix(name)
+        found = numbers.matrix_of(name)
         for k, (label, wanted, colour) in enumerate(groups):
             share = numbers.best_of(found, wanted)
             at = place - 0.27 + 0.27 * k
@@ -285,18 +279,6 @@ def contenders() -> Figure:
 
 
 # --- help ------------------------------------------------------------------------------------------------------------
-
-
-def _numbers() -> ModuleType:
-    """The deck's numbers, so that pictures and tables say the same."""
-    name = "gpukit_slides_numbers_spmv"
-    if name not in sys.modules:
-        path = Path(__file__).parents[1] / "numbers" / "spmv.py"
-        spec = importlib.util.spec_from_file_location(name, path)
-        assert spec and spec.loader
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
 
 
 def _bare(axis: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:

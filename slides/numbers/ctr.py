@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import json
 from typing import Any
 
 import numpy as np
 
-from gpukit.resources import data_file
-from gpukit.slides import Measured, Table
+from gpukit.slides import Table, recording
+
+from . import common
 
 RECORDED = "data/results/ctr_h200.json"
 SHARDED = "data/results/ctr_sharded_h200_{}.json"
@@ -23,7 +23,7 @@ SHOWN = ("rows", "batches", "prefetch", "resident", "no_reads", "fused", "rowwis
 def ladder(batch: int = BATCH) -> dict[str, dict[str, Any]]:
     """Rungs of one batch by name, in order, each with `step_over`, how many times as fast as the rung above."""
     found, before = {}, None
-    for rung in recorded()["ladder"]:
+    for rung in recording(RECORDED)["ladder"]:
         if rung["batch"] != batch or rung["name"] == "large":
             continue
         found[rung["name"]] = {**rung, "step_over": before and before["seconds"] / rung["seconds"]}
@@ -41,44 +41,44 @@ def table() -> Table:
         million = rung["samples_per_second"] / 1e6
         rows.append([name, rung["change"], f"{rung['seconds'] * 1e6:,.0f} us", gain, f"{million:.2f}"])
     header = ["rung", "change", "a step", "over rung before", "M impressions/s"]
-    return Table(header, rows, [RECORDED], numeric=[2, 3, 4], strong=[len(rows) - 1])
+    return Table(header, rows, numeric=[2, 3, 4], strong=[len(rows) - 1])
 
 
-def of_the_floor() -> Measured:
+def of_the_floor() -> str:
     """How much of its floor the step with one table reaches."""
-    return Measured(f"{ladder()['one_table']['fraction']:.0%}".replace("%", " %"), RECORDED)
+    return common.percent(ladder()["one_table"]["fraction"])
 
 
-def graph_gain() -> Measured:
-    return Measured(f"{ladder()['graph']['step_over']:.0f}", RECORDED)
+def graph_gain() -> str:
+    return f"{ladder()['graph']['step_over']:.0f}"
 
 
-def all_gain() -> Measured:
+def all_gain() -> str:
     """All rungs together against the first."""
     rungs = ladder()
-    return Measured(f"{rungs['rows']['seconds'] / rungs['graph']['seconds']:,.0f}", RECORDED)
+    return f"{rungs['rows']['seconds'] / rungs['graph']['seconds']:,.0f}"
 
 
-def step(name: str) -> Measured:
+def step(name: str) -> str:
     seconds = ladder()[name]["seconds"]
-    return Measured(f"{seconds * 1e3:,.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:,.0f} us", RECORDED)
+    return f"{seconds * 1e3:,.1f} ms" if seconds >= 1e-3 else f"{seconds * 1e6:,.0f} us"
 
 
-def step_of_batches() -> Measured:
+def step_of_batches() -> str:
     return step("batches")
 
 
-def step_of_graph() -> Measured:
+def step_of_graph() -> str:
     return step("graph")
 
 
-def floor_of_graph() -> Measured:
-    return Measured(f"{ladder()['graph']['floor_seconds'] * 1e6:.0f} us", RECORDED)
+def floor_of_graph() -> str:
+    return f"{ladder()['graph']['floor_seconds'] * 1e6:.0f} us"
 
 
 def switches() -> Table:
     """What a switch is worth on its own rung, and once the step is one graph."""
-    back = {(one["name"], one["batch"]): one for one in recorded()["turned_back"]}
+    back = {(one["name"], one["batch"]): one for one in recording(RECORDED)["turned_back"]}
     rows = []
     for name, what, reverted in (
         ("bfloat16", "bf16 in the MLP", "no_bfloat16"),
@@ -91,7 +91,7 @@ def switches() -> Table:
             row.append(f"{back[reverted, batch]['seconds'] / rungs['graph']['seconds']:.2f}x")
         rows.append(row)
     header = ["switch", "8,192: own rung", "in the graph", "65,536: own rung", "in the graph"]
-    return Table(header, rows, [RECORDED], numeric=[1, 2, 3, 4])
+    return Table(header, rows, numeric=[1, 2, 3, 4])
 
 
 # --- where the time goes ---------------------------------------------------------------------------------------------
@@ -104,22 +104,22 @@ def busy() -> dict[str, tuple[float, float]]:
     """
     return {
         one["rung"]: (one["us_of_kernels"] / one["us_of_step"], one["launches"])
-        for one in recorded()["profiles"]
+        for one in recording(RECORDED)["profiles"]
         if one["batch"] == BATCH
     }
 
 
-def idle_of_kernels() -> Measured:
+def idle_of_kernels() -> str:
     """How much of a step of the rung `kernels` no kernel runs."""
-    return Measured(f"{1 - busy()['kernels'][0]:.0%}".replace("%", " %"), RECORDED)
+    return common.percent(1 - busy()["kernels"][0])
 
 
-def launches_of_kernels() -> Measured:
-    return Measured(f"{busy()['kernels'][1]:.0f}", RECORDED)
+def launches_of_kernels() -> str:
+    return f"{busy()['kernels'][1]:.0f}"
 
 
-def rows_of_table() -> Measured:
-    return Measured(f"{sum(recorded()['model']['fields'].values()):,}", RECORDED)
+def rows_of_table() -> str:
+    return f"{sum(recording(RECORDED)['model']['fields'].values()):,}"
 
 
 # --- quality ---------------------------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def rows_of_table() -> Measured:
 def quality() -> Table:
     """Test loss after the same impressions: all switches against the plain reference, at three batches."""
     rows = []
-    entries = recorded()["quality"]
+    entries = recording(RECORDED)["quality"]
     rates = _rates()
     for batch in (BATCH, LARGE, LARGEST):
         found = {one["rung"]: one for one in entries if one["batch"] == batch}
@@ -146,26 +146,28 @@ def quality() -> Table:
             ]
         )
     header = ["batch", "M/s", "logloss, plain", "all switches", "apart", "AUC", "calibration"]
-    return Table(header, rows, [RECORDED], numeric=[0, 1, 2, 3, 4, 5, 6])
+    return Table(header, rows, numeric=[0, 1, 2, 3, 4, 5, 6])
 
 
 def _rates() -> dict[int, float]:
     """Million impressions a second with all switches, by batch."""
     found = {
-        rung["batch"]: rung["samples_per_second"] / 1e6 for rung in recorded()["ladder"] if rung["name"] == "large"
+        rung["batch"]: rung["samples_per_second"] / 1e6
+        for rung in recording(RECORDED)["ladder"]
+        if rung["name"] == "large"
     }
     return {BATCH: ladder()["graph"]["samples_per_second"] / 1e6, **found}
 
 
 def by_batch() -> list[tuple[int, float, float]]:
     """(batch, million impressions a second, AUC) with all switches."""
-    auc = {one["batch"]: one["auc"] for one in recorded()["quality"] if one["rung"] == "graph"}
+    auc = {one["batch"]: one["auc"] for one in recording(RECORDED)["quality"] if one["rung"] == "graph"}
     return [(batch, rate, auc[batch]) for batch, rate in sorted(_rates().items())]
 
 
-def best_auc() -> Measured:
+def best_auc() -> str:
     """What the true probabilities reach."""
-    return Measured(f"{recorded()['log']['bayes_auc']:.3f}", RECORDED)
+    return f"{recording(RECORDED)['log']['bayes_auc']:.3f}"
 
 
 # --- a leak ----------------------------------------------------------------------------------------------------------
@@ -216,22 +218,13 @@ def sharding() -> Table:
         alone, both = one[batch], two[batch]
         rows.append([f"{batch:,}", f"{alone / 1e6:.1f}", f"{both / 1e6:.1f}", f"{both / alone:.2f}x"])
     header = ["batch of a GPU", "one, M/s", "two, M/s", "gain"]
-    return Table(header, rows, [SHARDED.format(1), SHARDED.format(2)], numeric=[0, 1, 2, 3])
+    return Table(header, rows, numeric=[0, 1, 2, 3])
 
 
 def _setting(gpus: int) -> dict[int, float]:
-    result = _json(SHARDED.format(gpus))
+    result = recording(SHARDED.format(gpus))
     return {
         one["batch"]: one["samples_per_second"]
         for one in result["settings"]
         if one["exchange"] == "bfloat16" and one["replicate"] and one["mode"] == "graph"
     }
-
-
-def recorded() -> dict[str, Any]:
-    return _json(RECORDED)
-
-
-@functools.cache
-def _json(path: str) -> dict[str, Any]:
-    return json.loads(data_file(path.removeprefix("data/")).read_text(encoding="utf-8"))

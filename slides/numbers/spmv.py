@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import functools
 import importlib
-import json
 from typing import Any
 
 import numpy as np
 
 from gpukit import plugins, roofline
-from gpukit.resources import data_file
-from gpukit.slides import Measured, Table
+from gpukit.slides import Table, recording
 from gpukit.tour import matrix
 
 RECORDED = "data/results/spmv_h200.json"
 HARDWARE = "data/results/h200_spmv_counters.json"
-SHEET = "data/gpus.toml"
 WORD = "whale"
 HEIGHT = 32  # rows of a slice
 
@@ -91,9 +88,9 @@ def ell_blow_up() -> str:
 def parts_of_bytes() -> Table:
     """What of CSR's bytes is for what, the floor at a copy's bandwidth, and the fraction that our kernel reaches."""
     table = []
-    copy = _result()["ceilings"]["copy"]
+    copy = recording(RECORDED)["ceilings"]["copy"]
     for name, about in (("fem_blocks", "finite elements"), ("road", "roads")):
-        found = _matrix(name)
+        found = matrix_of(name)
         rows, columns, all_bytes = found["rows"], found["columns"], found["csr_bytes"]
         shares = [all_bytes - 4 * (2 * rows + 1 + columns), 4 * (rows + 1), 4 * (rows + columns)]
         cells = [f"{about}, {found['lengths']['mean']:.1f} a row", f"{all_bytes / 1e6:,.0f} MB"]
@@ -101,7 +98,7 @@ def parts_of_bytes() -> Table:
         cells += [f"{all_bytes / copy / 1e9 * 1e6:,.0f} us", _share(found, ("hybrid",))]
         table.append(cells)
     header = ["float32", "bytes", "values, columns", "row pointer", "x and y", "floor", "fraction"]
-    return Table(header, table, [RECORDED], numeric=[1, 2, 3, 4, 5, 6])
+    return Table(header, table, numeric=[1, 2, 3, 4, 5, 6])
 
 
 def fractions() -> Table:
@@ -125,59 +122,58 @@ def fractions() -> Table:
     )
     table = []
     for name, words_ in about:
-        found = _matrix(name)
+        found = matrix_of(name)
         cells = [f"{words_}: {found['lengths']['mean']:.1f}, {found['lengths']['max']:,}"]
         cells += [_share(found, wanted) for _, wanted in columns]
         table.append(cells)
-    return Table(["rows: mean, longest", *(name for name, _ in columns)], table, [RECORDED], numeric=list(range(1, 8)))
+    return Table(["rows: mean, longest", *(name for name, _ in columns)], table, numeric=list(range(1, 8)))
 
 
 def thread_or_warp() -> Table:
     """One thread against one warp a row, by the length of the rows."""
     table = []
     for name, words_ in (("road", "roads"), ("poisson2d", "5-point grid"), ("fem_blocks", "finite elements")):
-        found = _matrix(name)
+        found = matrix_of(name)
         cells = [words_, f"{found['lengths']['mean']:.1f}", f"{found['lengths']['max']:,}"]
         cells += [_share(found, (key,)) for key in ("csr_thread", "csr_warp")]
         table.append([*cells, _share(found, ("csr_subwarp",))])
     header = ["matrix", "entries / row", "longest", "thread a row", "warp a row", "part of a warp"]
-    return Table(header, table, [RECORDED], numeric=[1, 2, 3, 4, 5])
+    return Table(header, table, numeric=[1, 2, 3, 4, 5])
 
 
 def libraries() -> Table:
     """The kernel that was chosen over the libraries, on all matrices."""
-    found = _result()["summary"]
+    found = recording(RECORDED)["summary"]
     table = []
     for name, key in (("CuPy, A @ x", "over_cupyx"), ("the best of cuSPARSE", "over_cusparse")):
         one = found[key]
         table.append([name, f"{one['mean']:.2f}x", f"{one['least']:.2f}x", one["where"], one["matrices"]])
-    return Table(["our kernel, compared with", "mean", "least", "on", "matrices"], table, [RECORDED], numeric=[1, 2, 4])
+    return Table(["our kernel, compared with", "mean", "least", "on", "matrices"], table, numeric=[1, 2, 4])
 
 
-def conversion() -> Measured:
+def conversion() -> str:
     """Products that choosing and converting take the time of, on the matrix of finite elements."""
-    found = _matrix("fem_blocks")
+    found = matrix_of("fem_blocks")
     entry = next(one for one in found["entries"] if one.get("chosen") and one["language"] == "CUDA C++")
-    return Measured(f"{entry['equivalent_spmvs'] + found['choice']['equivalent_spmvs']:,.0f}", RECORDED)
+    return f"{entry['equivalent_spmvs'] + found['choice']['equivalent_spmvs']:,.0f}"
 
 
 def hardware() -> Table:
     """What Nsight Compute counted for one thread and one warp a row, on rows of uneven length."""
-    launches = json.loads(data_file(HARDWARE.removeprefix("data/")).read_text(encoding="utf-8"))["launches"]
     table = []
     for name, key in (("one thread a row", "csr_thread"), ("one warp a row", "csr_warp")):
-        found = launches[f"pareto/{key}/numba"]
-        counted = [found["counters"][f"global_load_{what}"]["gpu"] for what in ("requests", "sectors")]
-        lanes = found["gpu_instructions"]["thread_per_warp"]
+        launch = f"launches['pareto/{key}/numba']"
+        counted = [recording(HARDWARE, f"{launch}.counters.global_load_{what}.gpu") for what in ("requests", "sectors")]
+        lanes = recording(HARDWARE, f"{launch}.gpu_instructions.thread_per_warp")
         table.append([name, *(f"{one:,}" for one in counted), f"{lanes:.1f} of 32"])
-    return Table(["", "load requests", "load sectors", "active lanes"], table, [HARDWARE], numeric=[1, 2, 3])
+    return Table(["", "load requests", "load sectors", "active lanes"], table, numeric=[1, 2, 3])
 
 
-def random_columns() -> Measured:
+def random_columns() -> str:
     """Billion entries a second where columns are random."""
-    found = _matrix("uniform")
+    found = matrix_of("uniform")
     best = min(one["timing"]["median_s"] for one in found["entries"] if one["group"] == "kernel" and one["timing"])
-    return Measured(f"{found['nnz'] / best / 1e9:.0f}", RECORDED)
+    return f"{found['nnz'] / best / 1e9:.0f}"
 
 
 def intensity_of_double() -> str:
@@ -193,13 +189,9 @@ def _lab(module: str) -> Any:
     return importlib.import_module(f"{plugins.NAMESPACE}.spmv.{module}")
 
 
-@functools.cache
-def _result() -> dict[str, Any]:
-    return json.loads(data_file(RECORDED.removeprefix("data/")).read_text(encoding="utf-8"))
-
-
-def _matrix(name: str) -> dict[str, Any]:
-    return next(one for one in _result()["matrices"] if one["name"] == name)
+def matrix_of(name: str) -> dict[str, Any]:
+    """What was recorded of a matrix."""
+    return recording(RECORDED, f"matrices[name={name}]")
 
 
 def best_of(found: dict[str, Any], wanted: tuple[str, ...]) -> float | None:

@@ -24,7 +24,6 @@ from gpukit.slides import objects, recordings
 from gpukit.slides.errors import SlidesError
 from gpukit.slides.model import Asset
 from gpukit.slides.recordings import Source
-from gpukit.slides.values import Measured, Table
 
 _ATTRIBUTE = re.compile(r"\s(?P<name>[a-z]+)=\"(?P<value>[^\"]*)\"\s*\Z")
 
@@ -52,16 +51,10 @@ class Page:
         function = objects.function(self.root, target)  # before `reading`: a file is imported once, for all slides
         with recordings.reading(self.root) as sources:
             found = objects.call(function, target)
-        value, declared = (found.value, found.sources) if isinstance(found, Measured) else (found, ())
-        if isinstance(found, Table):
-            declared = tuple(found.sources)
-        sources += [recordings.look_up(self.root, path, "")[1] for path in declared]
-        if isinstance(found, Measured) and not sources:
-            raise SlidesError(f"{target} gives a measured value and names no recording that it is from")
         for source in sources:
             self.add_source(source)
         self.counted = not sources
-        return value
+        return found
 
     def add_source(self, source: Source) -> None:
         if source not in self.sources:
