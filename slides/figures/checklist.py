@@ -6,10 +6,12 @@ from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch
 
 from gpukit.plots import style
-from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PURPLE, SKY, VERMILION
+from gpukit.plots.style import AMBER, BLUE, GREEN, INK, PURPLE, SKY, VERMILION
+
+from . import shapes
 
 FACTORS = (
     ("parallelism", "enough warps,\nso that one\nis ready", BLUE),
@@ -43,7 +45,7 @@ def product() -> Figure:
     """Performance as a product of four factors: one that is near zero makes all of it so."""
     sheet, (axis,) = style.figure("", height=3.2)
     size = style.text_size()
-    _bare(axis, (0, 40), (6.6, -0.2))
+    shapes.bare(axis, (0, 40), (6.6, -0.2))
     for place, (name, about, fill) in enumerate(FACTORS):
         left = 0.2 + 10.2 * place
         _box(axis, left, 0.3, 8.6, 5.8, fill)
@@ -59,7 +61,7 @@ def slow() -> Figure:
     """Slow means compute, memory or utilization, each with its causes."""
     sheet, (axis,) = style.figure("", height=3.8)
     size = style.text_size()
-    _bare(axis, (0, 40), (9.4, -0.2))
+    shapes.bare(axis, (0, 40), (9.4, -0.2))
     _box(axis, 0.2, 3.6, 6.2, 2.0, VERMILION)
     ink = style.ink_on(VERMILION)
     axis.text(3.3, 4.6, "slow", ha="center", va="center", fontsize=1.3 * size, fontweight="bold", color=ink)
@@ -68,7 +70,7 @@ def slow() -> Figure:
         _box(axis, 10.2, top + 0.35, 8.4, 2.0, fill)
         ink = style.ink_on(fill)
         axis.text(14.4, top + 1.35, name, ha="center", va="center", fontsize=1.15 * size, fontweight="bold", color=ink)
-        _arrow(axis, (6.6, 4.6), (10.0, top + 1.35))
+        shapes.arrow(axis, (6.6, 4.6), (10.0, top + 1.35))
         for k, cause in enumerate(causes):
             axis.text(19.6, top + 0.42 + 0.93 * k, cause, va="center", fontsize=size, color=INK)
     return sheet
@@ -78,7 +80,7 @@ def nine() -> Figure:
     """The nine questions as stations in their order."""
     sheet, (axis,) = style.figure("", height=2.7)
     size = style.text_size()
-    _bare(axis, (0, 40), (5.2, -0.3))
+    shapes.bare(axis, (0, 40), (5.2, -0.3))
     for place, name in enumerate(QUESTIONS):
         row, column = divmod(place, 5)
         left = 0.2 + 8.1 * column
@@ -95,23 +97,13 @@ def nine() -> Figure:
             color=style.ink_on(SKY),
         )
         if column:
-            _arrow(axis, (left - 0.95, top + 0.95), (left + 0.05, top + 0.95))
+            shapes.arrow(axis, (left - 0.95, top + 0.95), (left + 0.05, top + 0.95))
     return sheet
 
 
 # --- help ------------------------------------------------------------------------------------------------------------
 
 
-def _bare(axis: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
-    axis.set_xlim(*x)
-    axis.set_ylim(*y)
-    axis.axis("off")
-
-
 def _box(axis: Axes, x: float, y: float, width: float, height: float, fill: str) -> None:
     look = "round,pad=0,rounding_size=0.35"
     axis.add_patch(FancyBboxPatch((x, y), width, height, boxstyle=look, fc=fill, ec="none"))
-
-
-def _arrow(axis: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    axis.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=22, color=GREY, linewidth=2.5))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from gpukit.plots import style
 from gpukit.plots.sector_map import requests_of, sectors_of
 
 from ..numbers import common
+from . import shapes
 
 LANES, WORD, SECTOR, LINE = 32, 4, 32, 128  # lanes of a warp; bytes
 Sectors = Mapping[int, int]  # bytes used of each sector, by its number
@@ -85,9 +86,9 @@ def contiguous() -> Figure:
     sheet, (axis,) = style.figure("", height=2.5)
     per_sector = SECTOR // WORD
     for lane in range(LANES):
-        _cell(axis, lane + 0.08, 2.0, 0.84, 0.4, style.PALE, "")
+        shapes.box(axis, lane + 0.08, 2.0, 0.84, 0.4, style.PALE, "")
         if lane % 4 == 0 or lane == LANES - 1:
-            _words(axis, lane + 0.5, 2.5, str(lane), va="bottom")
+            shapes.words(axis, lane + 0.5, 2.5, str(lane), va="bottom")
         axis.annotate(
             "",
             (lane + 0.5, 1.0),
@@ -95,12 +96,12 @@ def contiguous() -> Figure:
             arrowprops={"arrowstyle": "-|>", "color": style.GREY, "linewidth": 1.2},
         )
     for sector in touched:
-        _cell(axis, sector * per_sector, 0.2, per_sector, 0.75, style.BLUE, f"sector {sector}: 32 bytes")
+        shapes.box(axis, sector * per_sector, 0.2, per_sector, 0.75, style.BLUE, f"sector {sector}: 32 bytes")
     axis.plot([0, 0, LANES, LANES], [0.1, -0.02, -0.02, 0.1], color=style.INK, linewidth=1.5)
-    _words(axis, LANES / 2, -0.15, f"{len(touched)} sectors make a line of 128 bytes", va="top")
-    _words(axis, -0.4, 2.2, "lane", ha="right")
-    _words(axis, -0.4, 0.57, "memory", ha="right")
-    _bare(axis, (-3.6, LANES + 0.2), (-0.75, 3.0))
+    shapes.words(axis, LANES / 2, -0.15, f"{len(touched)} sectors make a line of 128 bytes", va="top")
+    shapes.words(axis, -0.4, 2.2, "lane", ha="right")
+    shapes.words(axis, -0.4, 0.57, "memory", ha="right")
+    shapes.bare(axis, (-3.6, LANES + 0.2), (-0.75, 3.0))
     return sheet
 
 
@@ -136,7 +137,7 @@ def lines() -> Figure:
         fetched = {sector // piece * piece + k for sector in row for k in range(piece)}
         for sector in range(shown):
             fill = style.PAPER if sector in row else style.SKY if sector in fetched else style.PALE
-            _cell(axis, sector, place - 0.36, 1, 0.72, fill, "")
+            shapes.box(axis, sector, place - 0.36, 1, 0.72, fill, "")
             share = 0.72 * row.get(sector, 0) / SECTOR
             axis.add_patch(Rectangle((sector, place + 0.36 - share), 1, share, facecolor=style.AMBER, linewidth=0))
     axis.set_xlim(0, shown)
@@ -174,12 +175,12 @@ def points() -> Figure:
     sheet, (axis,) = style.figure("", height=1.35)
     for point in range(shown):
         for k, field in enumerate("xyzw"):
-            _cell(axis, 4 * point + k, 0, 1, 0.8, style.BLUE if k == 0 else style.PALE, field)
+            shapes.box(axis, 4 * point + k, 0, 1, 0.8, style.BLUE if k == 0 else style.PALE, field)
         axis.annotate(
             "", (4 * point + 0.5, 0.85), (4 * point + 0.5, 1.35), arrowprops={"arrowstyle": "-|>", "color": style.INK}
         )
-        _words(axis, 4 * point + 0.5, 1.45, f"lane {point}" if point < 2 else str(point), va="bottom")
-    _bare(axis, (-1.2, 4 * shown + 0.2), (-0.1, 2.1))
+        shapes.words(axis, 4 * point + 0.5, 1.45, f"lane {point}" if point < 2 else str(point), va="bottom")
+    shapes.bare(axis, (-1.2, 4 * shown + 0.2), (-0.1, 2.1))
     return sheet
 
 
@@ -222,37 +223,18 @@ def unaligned_view() -> Figure:
     sheet, (axis,) = style.figure("", height=2.6)
     for word in range(words):
         inside = word >= first
-        _cell(axis, word, 2.0, 1, 0.6, style.PALE if inside else style.PAPER, str(word - first) if inside else "")
+        shapes.box(axis, word, 2.0, 1, 0.6, style.PALE if inside else style.PAPER, str(word - first) if inside else "")
     for edge in range(0, words + 1, group):
         axis.plot([edge, edge], [0.0, 2.75], color=style.INK, linewidth=2.5)
-        _words(axis, edge, 2.85, f"{edge * WORD}", va="bottom")
-    _cell(axis, first, 1.15, group, 0.6, style.VERMILION, "16 bytes")
+        shapes.words(axis, edge, 2.85, f"{edge * WORD}", va="bottom")
+    shapes.box(axis, first, 1.15, group, 0.6, style.VERMILION, "16 bytes")
     axis.add_patch(Rectangle((first + group + 0.1, 1.15), 5.9, 0.6, facecolor=style.PAPER, linewidth=0, zorder=3))
-    _words(axis, first + group + 0.3, 1.45, "refused: misaligned address", ha="left")
+    shapes.words(axis, first + group + 0.3, 1.45, "refused: misaligned address", ha="left", zorder=4)
     for word in range(first, group):
-        _cell(axis, word + 0.05, 0.25, 0.9, 0.6, style.AMBER, "4 B")
+        shapes.box(axis, word + 0.05, 0.25, 0.9, 0.6, style.AMBER, "4 B")
     for start in range(group, words - group + 1, group):
-        _cell(axis, start + 0.05, 0.25, group - 0.1, 0.6, style.GREEN, "16 bytes")
+        shapes.box(axis, start + 0.05, 0.25, group - 0.1, 0.6, style.GREEN, "16 bytes")
     for row, text in ((2.3, "x[1:], element"), (1.45, "cast"), (0.55, "head, then wide"), (3.05, "byte")):
-        _words(axis, -0.25, row, text, ha="right")
-    _bare(axis, (-3.6, words + 0.2), (0, 3.4))
+        shapes.words(axis, -0.25, row, text, ha="right")
+    shapes.bare(axis, (-3.6, words + 0.2), (0, 3.4))
     return sheet
-
-
-# --- parts ----------------------------------------------------------------------------------------------------------
-
-
-def _cell(axis: Axes, x: float, y: float, width: float, height: float, fill: str, text: str) -> None:
-    axis.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=style.INK, linewidth=0.8))
-    ink = style.INK if fill in (style.PALE, style.PAPER) else style.ink_on(fill)
-    axis.text(x + width / 2, y + height / 2, text, ha="center", va="center", fontsize=style.text_size(), color=ink)
-
-
-def _words(axis: Axes, x: float, y: float, text: str, ha: str = "center", va: str = "center") -> None:
-    axis.text(x, y, text, ha=ha, va=va, fontsize=style.text_size(), color=style.INK, zorder=4)
-
-
-def _bare(axis: Axes, x: Sequence[float], y: Sequence[float]) -> None:
-    axis.set_xlim(*x)
-    axis.set_ylim(*y)
-    axis.set_axis_off()

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch, Rectangle
+from matplotlib.patches import FancyBboxPatch, Rectangle
 
 from gpukit.plots import gathers, style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PURPLE, SKY, VERMILION
 
 from ..numbers import ctr as numbers
+from . import shapes
 
 FIELDS = (
     ("member", "3", BLUE),
@@ -26,12 +25,12 @@ def impression() -> Figure:
     """One impression: ids become rows of a table, rows and numbers become the input of an MLP, and that P(click)."""
     sheet, (axis,) = style.figure("", height=3.9)
     size = style.text_size()
-    _bare(axis, (0, 40), (7.6, -0.9))
+    shapes.bare(axis, (0, 40), (7.6, -0.9))
     for place, (name, number, fill) in enumerate(FIELDS):
         axis.text(4.4, place + 0.5, name, ha="right", va="center", fontsize=size, color=INK)
         _box(axis, 4.8, place + 0.12, 1.5, 0.76, fill, number)
         _row(axis, 9.6, place, fill)
-        _arrow(axis, (6.5, place + 0.5), (9.4, place + 0.5))
+        shapes.arrow(axis, (6.5, place + 0.5), (9.4, place + 0.5))
     for place, name in ((5, "historical CTR"), (6, "context: hour, slot ...")):
         axis.text(4.4 if place == 5 else 6.3, place + 0.5, name, ha="right", va="center", fontsize=size, color=INK)
         _box(axis, 9.6, place + 0.2, 1.2, 0.6, PALE, "")
@@ -41,7 +40,7 @@ def impression() -> Figure:
         axis.add_patch(Rectangle((19.2, place * 1.1 + 0.35), 1.3, 1.1, fc=fill, ec="none"))
     axis.add_patch(Rectangle((19.2, 5.85), 1.3, 1.1, fc=PALE, ec="none"))
     axis.text(19.85, -0.25, "concatenated", ha="center", va="center", fontsize=size, color=GREY)
-    _arrow(axis, (15.9, 3.6), (18.9, 3.6))
+    shapes.arrow(axis, (15.9, 3.6), (18.9, 3.6))
     for place, (width, left) in enumerate(((256, 24.0), (128, 28.2))):
         high = 6.2 - 1.6 * place
         axis.add_patch(
@@ -51,9 +50,9 @@ def impression() -> Figure:
         )
         axis.text(left + 1.1, 3.65, str(width), ha="center", va="center", fontsize=size, color=style.ink_on(SKY))
     axis.text(27.2, -0.25, "MLP: dense", ha="center", va="center", fontsize=size, color=GREY)
-    _arrow(axis, (20.8, 3.65), (23.7, 3.65))
-    _arrow(axis, (26.5, 3.65), (27.9, 3.65))
-    _arrow(axis, (30.7, 3.65), (33.2, 3.65))
+    shapes.arrow(axis, (20.8, 3.65), (23.7, 3.65))
+    shapes.arrow(axis, (26.5, 3.65), (27.9, 3.65))
+    shapes.arrow(axis, (30.7, 3.65), (33.2, 3.65))
     axis.text(36.4, 3.65, "P(click)", ha="center", va="center", fontsize=1.4 * size, fontweight="bold", color=INK)
     return sheet
 
@@ -125,7 +124,7 @@ def loading() -> Figure:
     """One loader after the other on a time line: everything in turn, workers, and copies that overlap."""
     sheet, (axis,) = style.figure("", height=3.6)
     size = style.text_size()
-    _bare(axis, (-9.5, 30.5), (6.6, -1.0))
+    shapes.bare(axis, (-9.5, 30.5), (6.6, -1.0))
     make, copy, train = (4, AMBER, "make"), (2, SKY, "copy"), (3, BLUE, "train")
     rows: list[tuple[str, list[tuple[float, tuple[float, str, str]]]]] = [
         (
@@ -139,12 +138,20 @@ def loading() -> Figure:
     for (name, bars), top in zip(rows, tops, strict=True):
         axis.text(-0.4, top + 0.6, name, ha="right", va="center", fontsize=size, color=INK)
         for at, (long, fill, word) in bars:
-            _box(axis, at + 0.05, top, min(long, 30 - at) - 0.1, 1.2, fill, word if long > 2.5 or fill == SKY else "")
+            _box(
+                axis,
+                at + 0.05,
+                top,
+                min(long, 30 - at) - 0.1,
+                1.2,
+                fill,
+                word if long > 2.5 or fill == SKY else "",
+            )
     for k in range(9):
         axis.add_patch(Rectangle((2 + 3.0 * k + 0.05, 5.3), 1.9, 0.55, fc=SKY, ec="none"))
     axis.text(-0.4, 5.58, "its own stream", ha="right", va="center", fontsize=size, color=INK)
     axis.text(0, -0.6, "time", fontsize=size, color=GREY, va="center")
-    _arrow(axis, (2.4, -0.6), (9.0, -0.6))
+    shapes.arrow(axis, (2.4, -0.6), (9.0, -0.6))
     return sheet
 
 
@@ -182,7 +189,7 @@ def shards() -> Figure:
     """A table whose rows are dealt out to two GPUs, each with half of the batch: ids go over, rows come back."""
     sheet, (axis,) = style.figure("", height=3.2)
     size = style.text_size()
-    _bare(axis, (0, 40), (6.4, -0.4))
+    shapes.bare(axis, (0, 40), (6.4, -0.4))
     for place, (left, fill) in enumerate(((0.5, BLUE), (24.5, AMBER))):
         axis.add_patch(
             FancyBboxPatch((left, 0), 15, 6, boxstyle="round,pad=0,rounding_size=0.4", fc="none", ec=GREY, lw=2)
@@ -205,8 +212,8 @@ def shards() -> Figure:
         axis.text(left + 7.5, 3.15, "its half of the rows", ha="center", va="center", fontsize=size, color=INK)
         _box(axis, left + 0.9, 3.85, 6.3, 1.5, PALE, "its batch")
         _box(axis, left + 7.7, 3.85, 6.3, 1.5, SKY, "whole MLP")
-    _arrow(axis, (15.9, 1.9), (24.1, 1.9))
-    _arrow(axis, (24.1, 3.0), (15.9, 3.0))
+    shapes.arrow(axis, (15.9, 1.9), (24.1, 1.9))
+    shapes.arrow(axis, (24.1, 3.0), (15.9, 3.0))
     axis.text(20, 1.3, "ids", ha="center", va="center", fontsize=size, color=INK)
     axis.text(20, 3.6, "rows", ha="center", va="center", fontsize=size, color=INK)
     return sheet
@@ -215,23 +222,11 @@ def shards() -> Figure:
 # --- help ------------------------------------------------------------------------------------------------------------
 
 
-def _bare(axis: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
-    axis.set_xlim(*x)
-    axis.set_ylim(*y)
-    axis.axis("off")
-
-
-def _box(axis: Axes, x: float, y: float, width: float, height: float, fill: str, text: str) -> None:
-    axis.add_patch(Rectangle((x, y), width, height, fc=fill, ec="none"))
-    look: dict[str, Any] = {"ha": "center", "va": "center", "fontsize": style.text_size(), "color": style.ink_on(fill)}
-    axis.text(x + width / 2, y + height / 2, text, **look)
+def _box(axis: Axes, x: float, y: float, width: float, height: float, fill: str, text: str = "") -> None:
+    shapes.box(axis, x, y, width, height, fill, text, edgecolor="none")
 
 
 def _row(axis: Axes, x: float, y: float, fill: str) -> None:
     """A row of the table, as numbers side by side."""
     for k in range(6):
         axis.add_patch(Rectangle((x + k, y + 0.12), 0.9, 0.76, fc=fill, ec="none"))
-
-
-def _arrow(axis: Axes, start: tuple[float, float], end: tuple[float, float]) -> None:
-    axis.add_patch(FancyArrowPatch(start, end, arrowstyle="-|>", mutation_scale=22, color=GREY, linewidth=2.5))

@@ -13,6 +13,7 @@ from gpukit.plots import grid_sweep, style, waterfall
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PAPER, SKY, VERMILION
 
 from ..numbers import common
+from . import shapes
 
 ELEMENTS, BLOCK = 700, 256
 IMAGE_ROWS, IMAGE_COLUMNS, TILE_ROWS, TILE_COLUMNS = 10, 50, 8, 32
@@ -59,12 +60,10 @@ def covered() -> Figure:
 def launch() -> Figure:
     """A launch from left to right: blocks of a grid, which go to SMs as there is room, then warps, then lanes."""
     sheet, (axis,) = style.figure("", height=3.6)
-    axis.set_axis_off()
-    axis.set_xlim(0, 44)
-    axis.set_ylim(0, 15)
+    shapes.bare(axis, (0, 44), (0, 15))
     _heading(axis, 0, "grid")
     for block in range(9):
-        _box(axis, 0.2 + 2.6 * (block % 3), 8.8 - 2.9 * (block // 3), 2.3, 2.5, BLUE, str(block))
+        shapes.box(axis, 0.2 + 2.6 * (block % 3), 8.8 - 2.9 * (block // 3), 2.3, 2.5, BLUE, str(block))
     axis.text(0.2, 1.4, "blocks, up to\n1,024 threads", fontsize=style.text_size(), color=INK, va="center")
     _heading(axis, 11.5, "SMs")
     held = ((4, 1), (0, 7), (2, 5))
@@ -73,15 +72,15 @@ def launch() -> Figure:
         axis.add_patch(Rectangle((11.5, y), 7.6, 2.5, facecolor=PALE, edgecolor=INK, linewidth=0.8))
         axis.text(11.8, y + 1.25, f"SM {sm}", va="center", fontsize=style.text_size(), color=INK)
         for place, block in enumerate(blocks):
-            _box(axis, 14.4 + 2.2 * place, y + 0.25, 2.0, 2.0, BLUE, str(block))
+            shapes.box(axis, 14.4 + 2.2 * place, y + 0.25, 2.0, 2.0, BLUE, str(block))
     axis.text(11.5, 1.4, "in any order,\nas there is room", fontsize=style.text_size(), color=INK, va="center")
     _heading(axis, 22.5, "block 4")
     for warp in range(8):
-        _box(axis, 22.5, 10.0 - 1.03 * warp, 6.2, 0.9, SKY, f"warp {warp}")
+        shapes.box(axis, 22.5, 10.0 - 1.03 * warp, 6.2, 0.9, SKY, f"warp {warp}")
     axis.text(22.5, 1.4, "warps of 32,\non one SM", fontsize=style.text_size(), color=INK, va="center")
     _heading(axis, 32.0, "warp 0")
     for lane in range(32):
-        _box(axis, 32.0 + 1.45 * (lane % 8), 9.0 - 2.0 * (lane // 8), 1.3, 1.7, GREEN, str(lane))
+        shapes.box(axis, 32.0 + 1.45 * (lane % 8), 9.0 - 2.0 * (lane // 8), 1.3, 1.7, GREEN, str(lane))
     axis.text(32.0, 1.4, "32 lanes, one\ninstruction at a time", fontsize=style.text_size(), color=INK, va="center")
     for x in (9.0, 20.0, 29.8):
         axis.annotate("", (x + 1.7, 7), (x, 7), arrowprops={"arrowstyle": "->", "color": VERMILION, "linewidth": 3})
@@ -197,16 +196,3 @@ def sweep() -> Figure:
 
 def _heading(axis: Axes, x: float, text: str) -> None:
     axis.text(x, 12.6, text, fontweight="bold", fontsize=style.text_size(), color=INK)
-
-
-def _box(axis: Axes, x: float, y: float, width: float, height: float, fill: str, text: str) -> None:
-    axis.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=INK, linewidth=0.8))
-    axis.text(
-        x + width / 2,
-        y + height / 2,
-        text,
-        ha="center",
-        va="center",
-        fontsize=style.text_size(),
-        color=style.ink_on(fill),
-    )

@@ -8,6 +8,8 @@ from matplotlib.patches import FancyBboxPatch
 from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREEN, INK, PALE, PURPLE, SKY
 
+from . import shapes
+
 # x, y, width, fill, name, what it is for
 PARTS = (
     (0.0, 5.2, 7.0, PALE, "kernels", "one file a topic,\nPython and C++"),
@@ -30,9 +32,7 @@ ARROWS = (
 def parts() -> Figure:
     """How kernels, machine, recordings, decks, live page and labs hang together."""
     sheet, (axis,) = style.figure("", height=3.3)
-    axis.set_axis_off()
-    axis.set_xlim(-0.3, 36.3)
-    axis.set_ylim(1.8, 12.2)
+    shapes.bare(axis, (-0.3, 36.3), (1.8, 12.2))
     for x, y, width, fill, name, about in PARTS:
         box = FancyBboxPatch(
             (x, y), width, 3.6, boxstyle="round,pad=0,rounding_size=0.3", facecolor=fill, edgecolor=INK

@@ -6,9 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch, FancyBboxPatch
+from matplotlib.patches import FancyBboxPatch
 
 from gpukit import occupancy, roofline
 from gpukit.plots import roofs, speed_up, style
@@ -16,6 +15,7 @@ from gpukit.plots.style import BLUE, GREY, INK, PALE, SKY, VERMILION
 from gpukit.slides import gpu
 
 from ..numbers import common
+from . import shapes
 
 STEPS = (
     ("Assess", "profile the whole;", "find the hot spot"),
@@ -28,7 +28,7 @@ STEPS = (
 def loop() -> Figure:
     """The four steps of APOD, and the way back to the first."""
     sheet, (axis,) = style.figure("Assess, parallelize, optimize, deploy", height=2.9)
-    _bare(axis, (0, 40), (-3.4, 6.4))
+    shapes.bare(axis, (0, 40), (-3.4, 6.4))
     size = style.text_size()
     for k, (name, *about) in enumerate(STEPS):
         left = 0.4 + 10 * k
@@ -37,8 +37,8 @@ def loop() -> Figure:
         axis.text(left + 4.2, 4.2, name, ha="center", va="center", fontsize=1.35 * size, fontweight="bold", color=ink)
         axis.text(left + 4.2, 1.7, "\n".join(about), ha="center", va="center", fontsize=size, color=ink)
         if k:
-            _arrow(axis, (left - 1.5, 2.8), (left - 0.1, 2.8))
-    _arrow(axis, (34.6, -0.2), (4.6, -0.2), "arc3,rad=-0.1")
+            shapes.arrow(axis, (left - 1.5, 2.8), (left - 0.1, 2.8), mutation_scale=26, linewidth=3)
+    shapes.arrow(axis, (34.6, -0.2), (4.6, -0.2), connectionstyle="arc3,rad=-0.1", mutation_scale=26, linewidth=3)
     axis.text(
         19.6, -2.9, "again, as long as it pays", ha="center", va="center", fontsize=size, color=INK, style="italic"
     )
@@ -139,14 +139,3 @@ def _points(family: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
         }
         for key, name in names.items()
     ]
-
-
-def _bare(axis: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
-    axis.set_xlim(*x)
-    axis.set_ylim(*y)
-    axis.axis("off")
-
-
-def _arrow(axis: Axes, start: tuple[float, float], end: tuple[float, float], bend: str = "arc3") -> None:
-    look: dict[str, Any] = {"arrowstyle": "-|>", "mutation_scale": 26, "color": GREY, "linewidth": 3}
-    axis.add_patch(FancyArrowPatch(start, end, connectionstyle=bend, **look))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -15,6 +13,7 @@ from gpukit.plots import style
 from gpukit.plots.bank_map import BANKS, words_of
 
 from ..numbers import common
+from . import shapes
 
 STRIDES = (1, 2, 4, 8, 16, 32, 33)
 LANES, WORD = 32, 4
@@ -30,7 +29,7 @@ def turn() -> Figure:
     for left, name, row, column in ((0, "x, in global memory", 0, 8), (31, "y, in global memory", 8, 0)):
         axis.add_patch(Rectangle((left, 0), n, n, facecolor=style.PALE, edgecolor=style.INK, linewidth=1))
         _tile(axis, left + column, row, tile, along_rows=True)
-        _words(axis, left + n / 2, n + 0.5, name, va="top")
+        shapes.words(axis, left + n / 2, n + 0.5, name, va="top")
     shared = 17.5
     axis.add_patch(Rectangle((shared, 2), 8, 8, facecolor=style.PAPER, edgecolor=style.INK, linewidth=2))
     for k in range(4):
@@ -38,13 +37,13 @@ def turn() -> Figure:
     axis.add_patch(Rectangle((shared, 2), 8, 2, facecolor=style.BLUE, linewidth=0))
     axis.add_patch(Rectangle((shared, 2), 2, 8, facecolor="none", edgecolor=style.VERMILION, linewidth=5))
     axis.add_patch(Rectangle((31, 8), 4, 1, facecolor=style.VERMILION, edgecolor=style.INK, linewidth=0.8))
-    _words(axis, shared + 4, 10.5, "tile, in shared memory", va="top")
-    _words(axis, shared + 4.9, 3, "row in", colour=style.ink_on(style.BLUE))
-    _words(axis, shared + 4.9, 7, "column out")
+    shapes.words(axis, shared + 4, 10.5, "tile, in shared memory", va="top")
+    shapes.words(axis, shared + 4.9, 3, "row in", color=style.ink_on(style.BLUE))
+    shapes.words(axis, shared + 4.9, 7, "column out")
     arrow = {"arrowstyle": "-|>", "color": style.INK, "linewidth": 2, "mutation_scale": 22}
     axis.annotate("", (shared - 0.3, 3), (n + 0.3, 1.5), arrowprops=arrow)
     axis.annotate("", (30.7, 9.3), (shared + 8.3, 7), arrowprops=arrow)
-    _bare(axis, (-0.3, 43.3), (13.7, -0.3))
+    shapes.bare(axis, (-0.3, 43.3), (13.7, -0.3))
     axis.set_aspect("equal")
     return sheet
 
@@ -71,9 +70,9 @@ def padding() -> Figure:
                     fill = style.PALE
                 axis.add_patch(Rectangle((left + k, row), 1, 1, facecolor=fill, edgecolor=style.GREY, linewidth=0.8))
                 ink = style.INK if fill in (style.PAPER, style.PALE) else style.ink_on(fill)
-                _words(axis, left + k + 0.5, row + 0.5, str(bank), colour=ink)
-        _words(axis, left + pitch / 2, side + 0.25, name, va="top")
-    _bare(axis, (-0.1, 2 * side + 2.3), (side + 1.2, -0.1))
+                shapes.words(axis, left + k + 0.5, row + 0.5, str(bank), color=ink)
+        shapes.words(axis, left + pitch / 2, side + 0.25, name, va="top")
+    shapes.bare(axis, (-0.1, 2 * side + 2.3), (side + 1.2, -0.1))
     axis.set_aspect("equal")
     return sheet
 
@@ -85,7 +84,7 @@ def reuse() -> Figure:
     places = {"A": (0, n + 1), "B": (n + 1, 0), "C": (n + 1, n + 1)}
     for name, (x, y) in places.items():
         axis.add_patch(Rectangle((x, y), n, n, facecolor=style.PALE, edgecolor=style.INK, linewidth=1))
-        _words(axis, x + n - 0.5, y + n - 0.7, name)
+        shapes.words(axis, x + n - 0.5, y + n - 0.7, name)
     row = column = 3
     x, y = places["A"]
     axis.add_patch(Rectangle((x, y + row), n, tile, facecolor=style.SKY, edgecolor=style.INK, linewidth=1))
@@ -106,8 +105,8 @@ def reuse() -> Figure:
         (11.0, "tiles of 16 x 16: every load is used 16 times"),
     )
     for y, text in words:
-        _words(axis, 2 * n + 2.2, y, text, ha="left")
-    _bare(axis, (-0.2, 46), (2 * n + 1.2, -0.2))
+        shapes.words(axis, 2 * n + 2.2, y, text, ha="left")
+    shapes.bare(axis, (-0.2, 46), (2 * n + 1.2, -0.2))
     axis.set_aspect("equal")
     return sheet
 
@@ -124,21 +123,16 @@ def rounds() -> Figure:
     sheet, (axis,) = style.figure("", height=2.85)
     for number, (words, of_fast, waits) in enumerate(panels):
         top = 2.9 * number
-        _words(axis, 0, top - 0.4, words, ha="left")
+        shapes.words(axis, 0, top - 0.4, words, ha="left")
         for row, (name, parts) in enumerate((("fast warp", of_fast), ("slow warp", slow))):
-            _words(axis, -0.2, top + row + 0.4, name, ha="right")
+            shapes.words(axis, -0.2, top + row + 0.4, name, ha="right")
             for start, length, what in parts:
                 fill = style.SKY if what.startswith("load") else style.BLUE
-                _box(axis, start, top + row, length, style.VERMILION if start == 6 else fill, what)
+                shapes.box(axis, start, top + row, length, 0.8, style.VERMILION if start == 6 else fill, what)
         for place in waits:
             axis.plot([place, place], [top - 0.08, top + 1.88], color=style.INK, linewidth=4)
-    _bare(axis, (-2.6, 18.4), (4.9, -0.75))
+    shapes.bare(axis, (-2.6, 18.4), (4.9, -0.75))
     return sheet
-
-
-def _box(axis: Axes, x: float, y: float, width: float, fill: str, text: str) -> None:
-    axis.add_patch(Rectangle((x, y), width, 0.8, facecolor=fill, edgecolor=style.INK, linewidth=0.8))
-    _words(axis, x + width / 2, y + 0.4, text, colour=style.ink_on(fill))
 
 
 # --- banks ----------------------------------------------------------------------------------------------------------
@@ -159,9 +153,11 @@ def strides() -> Figure:
                 # Two digits are wider than a bank and stand beside it, where no bank has anything to give.
                 wide = count > 9
                 ink = style.INK if wide else style.ink_on(fill)
-                _words(axis, bank + (1.1 if wide else 0.5), place, str(count), "left" if wide else "center", colour=ink)
-        _words(axis, BANKS + 0.4, place, f"{request['wavefronts']}", ha="left")
-    _words(axis, BANKS + 0.4, -0.95, "wavefronts", ha="left")
+                shapes.words(
+                    axis, bank + (1.1 if wide else 0.5), place, str(count), "left" if wide else "center", color=ink
+                )
+        shapes.words(axis, BANKS + 0.4, place, f"{request['wavefronts']}", ha="left")
+    shapes.words(axis, BANKS + 0.4, -0.95, "wavefronts", ha="left")
     axis.set_xlim(0, BANKS)
     axis.set_ylim(len(STRIDES) - 0.4, -0.6)
     axis.set_yticks(range(len(STRIDES)), [f"stride {stride}" for stride in STRIDES])
@@ -213,18 +209,3 @@ def transpose_ladder() -> Figure:
     axis.set_xlim(0, 1.02 * max(found[key] for key in names))
     style.label(axis, "measured bandwidth (GB/s); dashed: a copy by such a kernel")
     return sheet
-
-
-# --- parts ----------------------------------------------------------------------------------------------------------
-
-
-def _words(
-    axis: Axes, x: float, y: float, text: str, ha: str = "center", va: str = "center", colour: str = style.INK
-) -> None:
-    axis.text(x, y, text, ha=ha, va=va, fontsize=style.text_size(), color=colour)
-
-
-def _bare(axis: Axes, x: Sequence[float], y: Sequence[float]) -> None:
-    axis.set_xlim(*x)
-    axis.set_ylim(*y)
-    axis.set_axis_off()

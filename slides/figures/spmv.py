@@ -17,6 +17,7 @@ from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, PAPER, PURPL
 from gpukit.slides.stepper import Stepper
 
 from ..numbers import spmv as numbers
+from . import shapes
 
 ROWS_OF_EXAMPLE = (BLUE, AMBER, GREEN, PURPLE)
 DATA, INDICES, INDPTR = (10, 2, 3, 4, 5, 7), (0, 3, 1, 0, 2, 3), (0, 2, 3, 5, 6)
@@ -28,7 +29,7 @@ def csr() -> Figure:
     """The 4 x 4 example: the matrix, and the three arrays of CSR, coloured by row."""
     sheet, (left, right) = style.figure("", 2, 3.6, (1, 1.75))
     size = style.text_size()
-    _bare(left, (-0.9, 4.3), (4.4, -0.9))
+    shapes.bare(left, (-0.9, 4.3), (4.4, -0.9))
     for row in range(4):
         left.text(-0.55, row + 0.5, f"row {row}", ha="right", va="center", fontsize=size, color=INK)
         left.text(row + 0.5, -0.35, str(row), ha="center", va="center", fontsize=size, color=GREY)
@@ -38,7 +39,7 @@ def csr() -> Figure:
         for k in range(INDPTR[row], INDPTR[row + 1]):
             _cell(left, INDICES[k], row, DATA[k], ROWS_OF_EXAMPLE[row])
     left.set_xlim(-2.1, 4.3)
-    _bare(right, (-2.6, 6.4), (4.4, -0.9))
+    shapes.bare(right, (-2.6, 6.4), (4.4, -0.9))
     for place, (name, values) in enumerate((("data", DATA), ("indices", INDICES), ("row pointer", INDPTR))):
         top = 0.15 + 1.45 * place
         right.text(-0.25, top + 0.5, name, ha="right", va="center", fontsize=size, color=INK)
@@ -116,7 +117,7 @@ def gather_of_x() -> Figure:
     shown = int(columns.max()) + 60
     sheet, (axis,) = style.figure("", height=2.75)
     size = style.text_size()
-    _bare(axis, (-shown * 0.02, shown * 1.02), (-0.62, 2.5))
+    shapes.bare(axis, (-shown * 0.02, shown * 1.02), (-0.62, 2.5))
     sectors = np.unique(columns // 8)
     axis.add_patch(Rectangle((0, 0), shown, 0.3, fc=PALE, ec="none"))
     for column in sectors:
@@ -173,7 +174,7 @@ def permutation() -> Figure:
     order = sorted(range(6), key=lambda row: -lengths[row])
     sheet, (axis,) = style.figure("", height=3.5)
     size = style.text_size()
-    _bare(axis, (-2, 30), (6.2, -0.9))
+    shapes.bare(axis, (-2, 30), (6.2, -0.9))
     for row, length in enumerate(lengths):
         axis.text(-0.3, row + 0.5, f"row {row}", ha="right", va="center", fontsize=size, color=INK)
         for k in range(length):
@@ -204,7 +205,7 @@ def rows_by_length() -> Figure:
     )
     sheet, (axis,) = style.figure("", height=2.9)
     size = style.text_size()
-    _bare(axis, (-0.2, 32.2), (3 * 1.75, -0.2))
+    shapes.bare(axis, (-0.2, 32.2), (3 * 1.75, -0.2))
     fills = (BLUE, SKY)
     for place, (name, lanes) in enumerate(kinds):
         top = place * 1.75
@@ -226,7 +227,7 @@ def merge_path() -> Figure:
     sheet, (axis,) = style.figure("", height=2.6)
     size = style.text_size()
     items = [(row, kind) for row, length in enumerate(lengths) for kind in ("entry",) * length + ("end",)]
-    _bare(axis, (-0.3, len(items) + 0.3), (3.0, -0.9))
+    shapes.bare(axis, (-0.3, len(items) + 0.3), (3.0, -0.9))
     fills = (BLUE, AMBER, GREEN, PURPLE, SKY)
     for k, (row, kind) in enumerate(items):
         if kind == "entry":
@@ -279,12 +280,6 @@ def contenders() -> Figure:
 
 
 # --- help ------------------------------------------------------------------------------------------------------------
-
-
-def _bare(axis: Axes, x: tuple[float, float], y: tuple[float, float]) -> None:
-    axis.set_xlim(*x)
-    axis.set_ylim(*y)
-    axis.axis("off")
 
 
 def _cell(axis: Axes, x: float, y: float, value: Any, fill: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
@@ -14,6 +13,7 @@ from gpukit.plots import style
 from gpukit.slides import recording
 
 from ..numbers import common
+from . import shapes
 
 COLOURS = {"copy in": style.BLUE, "kernel": style.VERMILION, "copy out": style.SKY}
 
@@ -34,14 +34,14 @@ def published() -> Figure:
     cpu = one["kernel_ms"] * one["kernel_over_cpu"]
     sheet, (axis,) = style.figure("", height=2.2)
     axis.barh(0, cpu, height=0.6, color=style.GREY)
-    _words(axis, cpu + 0.5, 0, f"{cpu:.1f} ms", ha="left")
+    shapes.words(axis, cpu + 0.5, 0, f"{cpu:.1f} ms", ha="left")
     left = 0.0
     for name, colour in COLOURS.items():
         value = one[f"{name.replace(' ', '_')}_ms"]
         axis.barh(1, value, left=left, height=0.6, color=colour)
         left += value
-    _words(axis, one["copy_in_ms"] / 2, 1, "copy in", colour=style.ink_on(COLOURS["copy in"]))
-    _words(axis, left + 0.5, 1, f"{left:.1f} ms, the kernel {one['kernel_ms']:.2f} of it", ha="left")
+    shapes.words(axis, one["copy_in_ms"] / 2, 1, "copy in", color=style.ink_on(COLOURS["copy in"]))
+    shapes.words(axis, left + 0.5, 1, f"{left:.1f} ms, the kernel {one['kernel_ms']:.2f} of it", ha="left")
     axis.set_yticks((0, 1), ("CPU", "T4"))
     axis.set_ylim(1.5, -0.5)
     axis.set_xlim(0, 1.2 * cpu)
@@ -64,9 +64,9 @@ def to_scale() -> Figure:
         for (name, colour), value in zip(COLOURS.items(), parts, strict=True):
             axis.barh(place, value, left=left, height=0.6, color=colour)
             if name != "kernel" and value > 2:
-                _words(axis, left + value / 2, place, f"{value:.1f}", colour=style.ink_on(colour))
+                shapes.words(axis, left + value / 2, place, f"{value:.1f}", color=style.ink_on(colour))
             left += value
-        _words(axis, left + 0.5, place, f"kernel {parts[1]:.2f} ms", ha="left")
+        shapes.words(axis, left + 0.5, place, f"kernel {parts[1]:.2f} ms", ha="left")
     axis.set_yticks(range(len(rows)), list(rows))
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.set_xlim(0, 60)
@@ -84,7 +84,7 @@ def streams() -> Figure:
     for (name, colour), value in zip(COLOURS.items(), whole, strict=True):
         axis.barh(0, value, left=left, height=0.7, color=colour, edgecolor=style.PAPER, linewidth=0.6)
         if name != "kernel":
-            _words(axis, left + value / 2, 0, name, colour=style.ink_on(colour))
+            shapes.words(axis, left + value / 2, 0, name, color=style.ink_on(colour))
         left += value
     parts = [value / CHUNKS for value in whole]
     free = [0.0, 0.0, 0.0]  # when copy engine in, SMs and copy engine out are next free
@@ -95,10 +95,10 @@ def streams() -> Figure:
             place = 1.4 + chunk % STREAMS
             axis.barh(place, value, left=start, height=0.7, color=colour, edgecolor=style.PAPER, linewidth=0.6)
             if part != 1:
-                _words(axis, start + value / 2, place, str(chunk), colour=style.ink_on(colour))
+                shapes.words(axis, start + value / 2, place, str(chunk), color=style.ink_on(colour))
             free[part] = ready = start + value
     axis.axvline(ready, ymax=0.74, color=style.INK, linestyle="--", linewidth=1.5)
-    _words(axis, ready + 0.1, 2.4, "done", ha="left")
+    shapes.words(axis, ready + 0.1, 2.4, "done", ha="left")
     names = ["one stream", *(f"stream {number}" for number in range(STREAMS))]
     axis.set_yticks([0, *(1.4 + number for number in range(STREAMS))], names)
     axis.set_ylim(1.4 + STREAMS - 0.5, -0.5)
@@ -123,13 +123,9 @@ def ladder() -> Figure:
     for place, key in enumerate(rows):
         value = 1e3 * times[key]
         axis.barh(place, value, height=0.62, color=style.GREY if key == "scaled" else style.BLUE)
-        _words(axis, value + 0.5, place, f"{value:.1f} ms", ha="left")
+        shapes.words(axis, value + 0.5, place, f"{value:.1f} ms", ha="left")
     axis.set_yticks(range(len(rows)), list(rows.values()))
     axis.set_ylim(len(rows) - 0.5, -0.5)
     axis.set_xlim(0, 56)
     style.label(axis, "milliseconds from host to host (less is better)")
     return sheet
-
-
-def _words(axis: Axes, x: float, y: float, text: str, ha: str = "center", colour: str = style.INK) -> None:
-    axis.text(x, y, text, ha=ha, va="center", fontsize=style.text_size(), color=colour)

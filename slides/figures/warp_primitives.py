@@ -15,6 +15,7 @@ from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, SKY, VERMILI
 from gpukit.slides.stepper import Stepper
 
 from ..numbers import common
+from . import shapes
 
 LANES = 8
 VALUES = (3, 1, 4, 1, 5, 9, 2, 6)  # a payment in each lane
@@ -31,12 +32,6 @@ def _arrow(axis: Axes, x: float, y: float, to_x: float, to_y: float, colour: str
     ends = {"xy": (to_x, to_y + 0.33), "xytext": (x, y - 0.33)}
     look = {"arrowstyle": "-|>", "color": colour, "linewidth": 1.6, "shrinkA": 0, "shrinkB": 0}
     axis.annotate("", **ends, arrowprops=look, zorder=2)
-
-
-def _bare(axis: Axes, left: float, right: float, low: float, high: float) -> None:
-    axis.set_xlim(left, right)
-    axis.set_ylim(low, high)
-    axis.axis("off")
 
 
 def _name(axis: Axes, text: str, y: float, x: float = -0.8) -> None:
@@ -64,7 +59,7 @@ def shuffles() -> Figure:
             _cell(axis, lane, -0.35, source if there else lane, BLUE if there else AMBER)
             if there:
                 _arrow(axis, source, 1, lane, -0.35)
-        _bare(axis, -0.6, LANES - 0.4, -0.8, 1.4)
+        shapes.bare(axis, (-0.6, LANES - 0.4), (-0.8, 1.4))
     return sheet
 
 
@@ -91,7 +86,7 @@ def down_and_butterfly() -> Figure:
                 last = row == 3 and useful[lane]
                 fill = GREEN if last else BLUE if useful[lane] else PALE
                 _cell(axis, lane, -row, value if useful[lane] else "", fill)
-        _bare(axis, -0.6, LANES - 0.4, -3.45, 0.4)
+        shapes.bare(axis, (-0.6, LANES - 0.4), (-3.45, 0.4))
     return sheet
 
 
@@ -115,7 +110,7 @@ def ballot() -> Figure:
     axis.text(10.1, -2.85, f"kept, {len(kept)} in all: popc(mask)", fontsize=style.text_size(), color=INK)
     for text, y in (("lane", 0), ("payment", -1), ("more than 2?", -2), ("its place", -3)):
         _name(axis, text, y)
-    _bare(axis, -3.4, 16, -3.45, 0.4)
+    shapes.bare(axis, (-3.4, 16), (-3.45, 0.4))
     return sheet
 
 
@@ -156,7 +151,7 @@ def _scan(axis: Axes, starts: Sequence[int]) -> None:
         _name(axis, f"up by {offset}", -row)
     axis.text(LANES - 0.3, -3, "running sums", va="center_baseline", fontsize=style.text_size(), color=INK)
     axis.text(LANES - 0.3, -1, "green: done", va="center_baseline", fontsize=style.text_size(), color=INK)
-    _bare(axis, -2.6, LANES + 2.2, -3.45, 0.4)
+    shapes.bare(axis, (-2.6, LANES + 2.2), (-3.45, 0.4))
 
 
 # --- masks -----------------------------------------------------------------------------------------------------------
@@ -177,7 +172,7 @@ def partial_warp() -> Figure:
     axis.text(10, 1.75, "lane 2 reads from lane 18", ha="center", fontsize=style.text_size(), color=INK)
     axis.text(0, -1, "came to the shuffle", fontsize=style.text_size(), color=INK)
     axis.text(there, -1, "named by the mask, not there", fontsize=style.text_size(), color=INK)
-    _bare(axis, -0.6, 31.6, -1.2, 2.3)
+    shapes.bare(axis, (-0.6, 31.6), (-1.2, 2.3))
     return sheet
 
 

@@ -13,6 +13,8 @@ from gpukit.plots import style
 from gpukit.plots.style import AMBER, BLUE, GREEN, GREY, INK, PALE, SKY, VERMILION
 from gpukit.slides import gpu, recording
 
+from . import shapes
+
 CROSSOVER = "data/results/h200_crossover.json"
 UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"))
 
@@ -114,13 +116,13 @@ def chips() -> Figure:
     """A CPU and a GPU as areas: what each gives its room to."""
     sheet, axes = style.figure("", columns=2, height=3.7)
     for axis, name in zip(axes, ("CPU", "GPU"), strict=True):
-        _blank(axis, 12, 10)
+        shapes.bare(axis, (0, 12), (0, 10 * 1.06))
         axis.text(0, 10.25, name, fontsize=style.text_size() * 1.2, fontweight="bold", color=INK)
     cpu, gpu = axes
     for place in range(4):
         x, y = 6.1 * (place % 2), 6.9 - 2.6 * (place // 2)
-        _box(cpu, x, y, 5.8, 2.4, AMBER)
-        _box(cpu, x + 0.2, y + 0.2, 2.0, 2.0, BLUE, "core")
+        shapes.box(cpu, x, y, 5.8, 2.4, AMBER)
+        shapes.box(cpu, x + 0.2, y + 0.2, 2.0, 2.0, BLUE, "core")
         cpu.text(
             x + 4.05,
             y + 1.2,
@@ -130,15 +132,15 @@ def chips() -> Figure:
             fontsize=style.text_size(),
             color=style.ink_on(AMBER),
         )
-    _box(cpu, 0, 1.6, 11.9, 2.4, SKY, "large cache")
-    _box(cpu, 0, 0.1, 11.9, 1.2, PALE, "memory")
+    shapes.box(cpu, 0, 1.6, 11.9, 2.4, SKY, "large cache")
+    shapes.box(cpu, 0, 0.1, 11.9, 1.2, PALE, "memory")
     for place in range(30):
         x, y = 1.2 * (place % 10), 7.9 - 1.45 * (place // 10)
-        _box(gpu, x, y, 1.05, 1.25, AMBER)
+        shapes.box(gpu, x, y, 1.05, 1.25, AMBER)
         for unit in range(9):
-            _box(gpu, x + 0.1 + 0.3 * (unit % 3), y + 0.12 + 0.35 * (unit // 3), 0.25, 0.28, BLUE)
-    _box(gpu, 0, 3.4, 11.85, 1.2, SKY, "L2")
-    _box(gpu, 0, 0.1, 11.85, 3.0, PALE, "memory, many times the bandwidth")
+            shapes.box(gpu, x + 0.1 + 0.3 * (unit % 3), y + 0.12 + 0.35 * (unit // 3), 0.25, 0.28, BLUE)
+    shapes.box(gpu, 0, 3.4, 11.85, 1.2, SKY, "L2")
+    shapes.box(gpu, 0, 0.1, 11.85, 3.0, PALE, "memory, many times the bandwidth")
     return sheet
 
 
@@ -146,19 +148,19 @@ def hierarchy() -> Figure:
     """What an H200 holds: SMs with their units, the L2, the global memory, and the host beside it."""
     h200 = gpu("H200")
     sheet, (axis,) = style.figure("", height=3.9)
-    _blank(axis, 40, 15)
+    shapes.bare(axis, (0, 40), (0, 15 * 1.06))
     for place, name in enumerate(("SM 0", "SM 1", f"SM {(h200.sms or 1) - 1}")):
         x = (0, 10.2, 21.4)[place]
-        _box(axis, x, 5.2, 9.6, 9.6, PALE)
+        shapes.box(axis, x, 5.2, 9.6, 9.6, PALE)
         axis.text(x + 0.3, 14.2, name, fontweight="bold", fontsize=style.text_size(), color=INK, va="center")
-        _box(axis, x + 0.3, 11.7, 9.0, 1.7, AMBER, "4 warp schedulers")
-        _box(axis, x + 0.3, 9.7, 9.0, 1.7, BLUE, f"{h200.fp32_lanes_per_sm} FP32 units")
-        _box(axis, x + 0.3, 7.7, 9.0, 1.7, GREEN, f"registers {h200.registers_per_sm * 4 >> 10} KB")
-        _box(axis, x + 0.3, 5.5, 9.0, 1.9, SKY, "shared memory, L1")
+        shapes.box(axis, x + 0.3, 11.7, 9.0, 1.7, AMBER, "4 warp schedulers")
+        shapes.box(axis, x + 0.3, 9.7, 9.0, 1.7, BLUE, f"{h200.fp32_lanes_per_sm} FP32 units")
+        shapes.box(axis, x + 0.3, 7.7, 9.0, 1.7, GREEN, f"registers {h200.registers_per_sm * 4 >> 10} KB")
+        shapes.box(axis, x + 0.3, 5.5, 9.0, 1.9, SKY, "shared memory, L1")
     axis.text(20.6, 10, "...", ha="center", fontsize=style.text_size() * 1.3, color=INK)
-    _box(axis, 0, 3.0, 31.0, 1.7, SKY, f"L2 {(h200.l2_bytes or 0) >> 20} MB")
-    _box(axis, 0, 0.2, 31.0, 2.3, GREY, f"global memory, {h200.bandwidth_gb_s:,.0f} GB/s")
-    _box(axis, 34.0, 0.2, 6.0, 14.6, PALE, "host:\nCPU and\nits\nmemory")
+    shapes.box(axis, 0, 3.0, 31.0, 1.7, SKY, f"L2 {(h200.l2_bytes or 0) >> 20} MB")
+    shapes.box(axis, 0, 0.2, 31.0, 2.3, GREY, f"global memory, {h200.bandwidth_gb_s:,.0f} GB/s")
+    shapes.box(axis, 34.0, 0.2, 6.0, 14.6, PALE, "host:\nCPU and\nits\nmemory")
     axis.annotate("", (34.0, 1.35), (31.0, 1.35), arrowprops={"arrowstyle": "<->", "color": VERMILION, "linewidth": 3})
     axis.text(32.5, 2.0, "bus", ha="center", fontsize=style.text_size(), color=INK)
     return sheet
@@ -206,23 +208,3 @@ def copies() -> Figure:
     ]
     style.legend(axis, handles, columns=3)
     return sheet
-
-
-def _blank(axis: Axes, right: float, top: float) -> None:
-    axis.set_axis_off()
-    axis.set_xlim(0, right)
-    axis.set_ylim(0, top * 1.06)
-
-
-def _box(axis: Axes, x: float, y: float, width: float, height: float, fill: str, text: str = "") -> None:
-    axis.add_patch(Rectangle((x, y), width, height, facecolor=fill, edgecolor=INK, linewidth=0.8))
-    if text:
-        axis.text(
-            x + width / 2,
-            y + height / 2,
-            text,
-            ha="center",
-            va="center",
-            fontsize=style.text_size(),
-            color=style.ink_on(fill),
-        )
