@@ -221,6 +221,69 @@ def test_a_package_of_a_lab_imports_nothing_heavy_by_itself():
         assert imported(package / "__init__.py") <= {"__future__", "__future__.annotations"}, package
 
 
+# --- slides ----------------------------------------------------------------------------------------------------------
+
+# What functions of slides/ may use of gpukit: what `import gpukit` shows, and these rooms. Data sheets and recordings
+# come by `gpukit.slides`, which names them at the foot of the slide.
+FOR_SLIDES = (
+    *(
+        "cuda",
+        "devices",
+        "kernels",
+        "occupancy",
+        "plots",
+        "plugins",
+        "registry",
+        "roofline",
+        "slides.stepper",
+        "timing",
+    ),
+    "tour.matrix",
+)
+OF_SLIDES = {"gpukit.slides.Table", "gpukit.slides.gpu", "gpukit.slides.recording"}
+LIBRARIES = {"numpy", "matplotlib"}
+SLIDE_MODULES = sorted((ROOT / "slides").rglob("*.py"))
+
+
+def not_for_slides(path: Path) -> list[str]:
+    """What a module of slides/ imports and may not: it has neighbours, gpukit's public rooms, NumPy and Matplotlib."""
+    rooms = {f"gpukit.{room.rpartition('.')[0]}" for room in FOR_SLIDES if "." in room}
+    public = {"gpukit", "gpukit.slides", *rooms, *OF_SLIDES, *(f"gpukit.{name}" for name in gpukit.__all__)}
+    allowed = {"gpukit", "slides", *LIBRARIES, *sys.stdlib_module_names}
+    names = imported(path) - public
+    wrong = {name for name in names if name.startswith("gpukit.") and not inside(name, FOR_SLIDES)}
+    return sorted(wrong | {name for name in names if name.split(".")[0] not in allowed})
+
+
+@pytest.mark.parametrize("path", SLIDE_MODULES, ids=relative)
+def test_functions_of_slides_use_gpukits_public_api_and_their_neighbours(path):
+    assert not not_for_slides(path)
+
+
+@pytest.mark.parametrize(
+    ("line", "wrong"),
+    [
+        ("import gpukit\nfrom gpukit import cuda, profile, roofline", []),
+        (
+            "from gpukit.slides import Table, gpu, recording\nfrom . import common\nfrom ..numbers.common import rungs",
+            [],
+        ),
+        ("import numpy as np\nfrom matplotlib.figure import Figure\nimport math", []),
+        ("from gpukit.gpus import find_gpu", ["gpukit.gpus", "gpukit.gpus.find_gpu"]),
+        ("from gpukit import gpus", ["gpukit.gpus"]),
+        ("from gpukit.slides import recordings", ["gpukit.slides.recordings"]),
+        ("from gpukit.resources import data_file", ["gpukit.resources", "gpukit.resources.data_file"]),
+        ("def f():\n    import pandas", ["pandas"]),
+        ("from tests import slide_decks", ["tests", "tests.slide_decks"]),
+    ],
+)
+def test_the_walls_of_slides_stand(line, wrong, monkeypatch, tmp_path):
+    monkeypatch.setitem(globals(), "ROOT", tmp_path)
+    (tmp_path / "slides" / "figures").mkdir(parents=True)
+    (tmp_path / "slides" / "figures" / "module.py").write_text(line)
+    assert not_for_slides(tmp_path / "slides" / "figures" / "module.py") == wrong
+
+
 # --- systems ---------------------------------------------------------------------------------------------------------
 
 # What only some systems have is the sandbox's reason to exist; the others ask first whether the system has it.

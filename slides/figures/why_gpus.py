@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import log10
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -92,8 +93,6 @@ def _by_size(problem: str, series: Sequence[tuple[str, str, str, str]], marked: 
 
 def _names(axis: Axes, x: float, names: Sequence[str], ends: Sequence[float], low: float, high: float) -> None:
     """Each name to the right of its line's end, apart from the others."""
-    from math import log10
-
     wanted = [log10(end) for end in ends]
     gap = 0.085 * (log10(high) - log10(low))
     places = style.spread(wanted, gap, log10(low), log10(high))
