@@ -232,6 +232,9 @@ def course(tmp_path) -> Path:
         (folder / "README.md").write_text(readme)
         (folder / "solution.py").write_text("SECRET = 1\n")
         (folder / "test_lab.py").write_text("")
+    cell = tmp_path / "slides" / "lab" / "cells" / "one.py"
+    cell.parent.mkdir(parents=True)
+    cell.write_text('"""1. One: asks?\n\nText?\n\nTry:\n* This.\n\nLab: 03_lab\n"""\nprint(1)\n')
     return tmp_path
 
 
@@ -241,7 +244,7 @@ def test_the_index_names_decks_in_order_with_slides_minutes_and_lab(course):
     made = index_page(found)
     assert made.index("04_first.html") < made.index("05_second.html")
     assert "Deck &lt;0&gt;" in made and "What you can do." in made and "2 slides" in made
-    assert '<a href="lab_03_lab.html">Lab 3: Memory</a>' in made and "lab.html" not in made.replace("_lab.html", "")
+    assert '<a href="lab_03_lab.html">Lab 3: Memory</a>' in made and '<a href="lab.html">Live cells</a>' in made
 
 
 def test_neighbours_lead_both_ways(course):
@@ -276,6 +279,7 @@ def run(*words: str, where: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[int,
     from gpukit.cli import main
 
     monkeypatch.chdir(where)
+    monkeypatch.delenv("GPUKIT_PYODIDE", raising=False)
     runner = CliRunner()
     with runner.isolation() as (out, err, *_):
         code = main(["slides", *words])
@@ -292,7 +296,34 @@ def test_build_writes_pages_and_says_so_and_one_wrong_deck_stops_no_other(course
     assert "1 of 2 decks" in said
     out = course / "slides" / "build"
     names = {path.name for path in out.iterdir()}
-    assert names == {"index.html", "lab_03_lab.html", "lab_04_lab.html", "05_second.html", "05_second.marp.md"}
+    texts = {"index.html", "lab.html", "lab_03_lab.html", "lab_04_lab.html"}
+    assert names == texts | {"05_second.html", "05_second.marp.md"}
+    assert re.search(r"^lab +live cells, no Python +[\d.]+ s$", said, re.MULTILINE)
+
+
+def bytes_of(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def test_all_at_once_or_one_by_one_gives_the_same_bytes_whatever_was_there(course, monkeypatch):
+    assert run("build", "--jobs", "1", "--out", "all", where=course, monkeypatch=monkeypatch)[0] == 0
+    other = course / "one_by_one"
+    other.mkdir()
+    (other / "lab.html").write_text("old")
+    for name in ("05", "04"):
+        assert run("build", name, "--out", "one_by_one", where=course, monkeypatch=monkeypatch)[0] == 0
+    assert bytes_of(course / "all") == bytes_of(other)
+    assert "This page was built without Python" in (other / "lab.html").read_text()
+    pages = [path.read_text() for path in other.glob("*.html") if path.name in ("index.html", "lab_03_lab.html")]
+    assert all('<a href="lab.html">Live cells</a>' in page for page in pages) and len(pages) == 2
+
+
+def test_live_cells_that_cannot_be_built_are_said_and_stop_no_deck(course, monkeypatch):
+    (course / "slides" / "lab" / "cells" / "one.py").write_text("print(1)\n")
+    code, said = run("build", "--jobs", "1", where=course, monkeypatch=monkeypatch)
+    assert code == 1 and "gpukit: slides/lab/cells/one.py:1: a cell begins with" in said and "2 of 2 decks" in said
+    code, said = run("build", "--pyodide", "none", "--jobs", "1", where=course, monkeypatch=monkeypatch)
+    assert code == 1 and "gpukit: there is no folder none with Pyodide's files" in said and "2 of 2 decks" in said
 
 
 def test_build_of_one_deck_by_part_of_its_name(course, monkeypatch):
@@ -336,6 +367,17 @@ def test_what_a_change_asks_for(course):
     assert it.made_of([course / "slides" / "numbers" / "common.py"]) == []
     (course / "slides" / "figures" / "other.py").write_text("from ..numbers import between\n")
     assert it.made_of([course / "slides" / "numbers" / "common.py"]) == [second]
+
+
+def test_a_cell_that_changes_changes_the_live_cells_that_are_served(course):
+    it, cell = show(course), course / "slides" / "lab" / "cells" / "one.py"
+    with it.reader() as queue:
+        it.update([str(cell)])
+        assert queue.get(timeout=1)
+    assert "1. One: asks?" in (it.out / "lab.html").read_text() and it.errors == {} and it.done == {"lab.html"}
+    cell.write_text("print(1)")
+    it.update([str(cell)])
+    assert "one.py:1: a cell begins with a docstring" in it.errors["lab.html"]
 
 
 def test_a_served_page_reloads_itself_and_an_error_is_a_page_with_the_sentence(course):

@@ -15,7 +15,9 @@ from click.testing import CliRunner
 
 import gpukit
 from gpukit import cuda, launching
+from gpukit.cli import slides
 from gpukit.cli.slides_lab import lab
+from gpukit.errors import GpukitError
 from gpukit.report import layout
 from gpukit.slides.errors import SlidesError
 from gpukit.slides.live import cells, page, running, runtime, sources
@@ -327,6 +329,28 @@ def test_one_file_is_made_the_same_every_time_with_no_address_in_it(tmp_path, mo
     assert text.count("</script>") == text.count("<script")
 
 
+def test_without_python_a_page_says_so_and_how_to_get_it_and_carries_no_machine(tmp_path):
+    """Small, with all cells and what they give; the browser may run the page's own script and nothing else."""
+    made = page.build(ROOT, None, tmp_path)
+    text = made.read_text()
+    top = text[text.index('<main id="main">') : text.index('<section class="cell"')]
+    assert "This page was built without Python" in top
+    assert "<code>gpukit slides lab --pyodide FOLDER</code>" in top and 'id="static" hidden' not in top
+    assert not page.has_python(made) and "asset-" not in text.partition("<script>\n")[0]
+    assert "unsafe-eval" not in text and "worker-src" not in text
+    assert len(text) < 6e5
+    assert [name for name in NAMES if f'id="{name}"' in text] == list(NAMES)
+    settings = json.loads(text.partition('id="settings">')[2].partition("</script>")[0])
+    assert settings["python"] is None
+    assert settings["expected"]["coalescing"] == json.loads(
+        json.dumps(run(CELLS["coalescing"].source, "coalescing.py"))
+    )
+    page.build(ROOT, a_runtime(tmp_path / "pyodide"), tmp_path)
+    assert page.has_python(made)
+    page.build(ROOT, None, tmp_path)
+    assert made.read_text() == text, "whatever lay there before"
+
+
 WRONG = {
     "pyodide_lock_json": [None, b"{}", b"not json", b'{"info": {"version": "0.1"}, "packages": {"numpy": 1}}'],
     "pyodide_js": [None, b'var x="0.28.0"'],
@@ -420,5 +444,17 @@ def test_a_course_without_cells_has_no_page(tmp_path):
 def test_a_folder_that_cannot_be_written_is_one_sentence(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     (tmp_path / "file").touch()
-    with pytest.raises(SlidesError, match="cannot be written"):
+    with pytest.raises(GpukitError, match=r"^cannot write .*lab\.html: File exists; name another place"):
         page.build(ROOT, a_runtime(tmp_path / "pyodide"), tmp_path / "file")
+
+
+def test_the_environment_names_the_folder_where_no_option_does(tmp_path, monkeypatch):
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("GPUKIT_PYODIDE", str(a_runtime(tmp_path / "pyodide")))
+    done = CliRunner().invoke(lab, ["--out", str(tmp_path)])
+    assert done.exit_code == 0 and page.has_python(tmp_path / "lab.html")
+    monkeypatch.delenv("GPUKIT_PYODIDE")
+    assert "GPUKIT_PYODIDE" in CliRunner().invoke(lab, ["--out", str(tmp_path)]).output
+    for command in (slides.build, slides.serve):
+        (option,) = (option for option in command.params if option.name == "pyodide")
+        assert option.envvar == "GPUKIT_PYODIDE"

@@ -252,3 +252,15 @@ def test_without_python_each_cell_shows_what_it_gave_when_the_page_was_built(liv
         assert counters(tab, name) == expected(name)
     assert not tab.locator(".run:visible").count()
     tab.close()
+
+
+def test_a_page_that_was_built_without_python_shows_what_each_cell_gave(live, tmp_path):
+    tab = live.listen(live.chromium.new_page())
+    tab.goto(page.build(ROOT, None, tmp_path).as_uri())
+    tab.wait_for_function("document.body.dataset.ready === 'static'")
+    assert "gpukit slides lab --pyodide FOLDER" in tab.locator("#static").inner_text()
+    assert tab.locator("#static").is_visible() and not tab.locator("#keys").is_visible()
+    for name in ("divergence", "spmv"):
+        assert counters(tab, name) == expected(name)
+    assert not tab.locator(".run:visible").count()
+    tab.close()

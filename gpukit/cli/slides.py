@@ -13,6 +13,7 @@ from gpukit.cli import output
 from gpukit.cli.slides_checking import check
 from gpukit.cli.slides_lab import lab
 from gpukit.errors import GpukitError
+from gpukit.slides.live import PYODIDE
 
 # What the extra `slides` brings, by the name that it is imported by.
 PACKAGES = {
@@ -25,6 +26,14 @@ INSTALL = 'python -m pip install -e ".[slides]"'
 
 out_option = click.option(
     "--out", type=click.Path(path_type=Path), help="The folder for the pages (default: slides/build)."
+)
+pyodide_option = click.option(
+    "--pyodide",
+    type=click.Path(path_type=Path),
+    envvar=PYODIDE,
+    show_envvar=True,
+    metavar="FOLDER",
+    help="Pyodide's files and NumPy's wheel, so that the live cells run; without it they show what they give.",
 )
 jobs_option = click.option(
     "--jobs", type=click.IntRange(1), help="Processes that build decks (default: one for each core)."
@@ -41,13 +50,14 @@ slides.add_command(check)
 slides.add_command(lab)
 
 
-@slides.command(short_help="Build decks, the index and the labs' pages.")
+@slides.command(short_help="Build decks, the index, the labs' pages and the live cells.")
 @click.argument("decks", nargs=-1)
 @out_option
+@pyodide_option
 @jobs_option
-def build(decks: tuple[str, ...], out: Path | None, jobs: int | None) -> int:
-    """Build each DECK (04, coalescing; all by default) into one HTML file, with the index and the labs' pages beside
-    it, and the same decks as Markdown for Marp. Exit code 1 if one cannot be built."""
+def build(decks: tuple[str, ...], out: Path | None, pyodide: Path | None, jobs: int | None) -> int:
+    """Build each DECK (04, coalescing; all by default) into one HTML file, with the index, the labs' pages and the live
+    cells (lab.html) beside it, and the same decks as Markdown for Marp. Exit code 1 if one cannot be built."""
     from gpukit.cli import main
     from gpukit.slides.html import build as building
     from gpukit.slides.html import site as sites
@@ -58,18 +68,19 @@ def build(decks: tuple[str, ...], out: Path | None, jobs: int | None) -> int:
     site = sites.read(root)
     out = out or root / sites.SLIDES / sites.BUILD
     output.make_folder(out)
-    errors = []
-    for done in building.build(site, out, files, jobs or os.cpu_count() or 1, main):
-        if done.deck is None:
+    errors, built = [], 0
+    for done in building.build(site, out, files, jobs or os.cpu_count() or 1, main, pyodide=pyodide):
+        if done.error:
             errors.append(done.error)
-            click.echo(f"{done.name:<22} not built")
-            continue
-        click.echo(
-            f"{done.name:<22} {len(done.deck.slides):>3} slides {done.deck.minutes:>5.0f} min {done.seconds:>6.1f} s"
-        )
+            what = "not built"
+        elif done.deck is None:
+            what = f"{'live cells' if pyodide else 'live cells, no Python':<20} {done.seconds:>6.1f} s"
+        else:
+            built += 1
+            what = f"{len(done.deck.slides):>3} slides {done.deck.minutes:>5.0f} min {done.seconds:>6.1f} s"
+        click.echo(f"{done.name:<22} {what}")
     for error in errors:
         click.echo(f"gpukit: {error}", err=True)
-    built = len(files) - len(errors)
     click.echo(f"{built} of {len(files)} decks in {time.perf_counter() - begun:.1f} s: {_near(out / sites.INDEX)}")
     return 1 if errors else 0
 
@@ -77,8 +88,9 @@ def build(decks: tuple[str, ...], out: Path | None, jobs: int | None) -> int:
 @slides.command(short_help="Build the decks, show them, and build again what changes.")
 @click.option("--port", type=click.IntRange(0, 65535), default=8000, show_default=True, help="0: any that is free.")
 @out_option
+@pyodide_option
 @jobs_option
-def serve(port: int, out: Path | None, jobs: int | None) -> int:
+def serve(port: int, out: Path | None, pyodide: Path | None, jobs: int | None) -> int:
     """Show the slides at http://127.0.0.1:PORT, and build a deck again when its Markdown, its figures or the theme
     change; the page reloads by itself. Ctrl-C ends it."""
     from gpukit.cli import main
@@ -89,7 +101,7 @@ def serve(port: int, out: Path | None, jobs: int | None) -> int:
     out = out or root / sites.SLIDES / sites.BUILD
     output.make_folder(out)
     try:
-        serving.serve(root, out.absolute(), port, jobs or os.cpu_count() or 1, main, click.echo)
+        serving.serve(serving.Show(root, out.absolute(), jobs or os.cpu_count() or 1, main, click.echo, pyodide), port)
     except KeyboardInterrupt:
         click.echo("stopped.")
     return 0

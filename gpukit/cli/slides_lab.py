@@ -6,12 +6,16 @@ from pathlib import Path
 
 import click
 
+from gpukit.slides.live import PYODIDE
+
 
 @click.command("lab", short_help="Make the page in which kernels are edited and run.")
 @click.option(
     "--pyodide",
     type=click.Path(path_type=Path),
     required=True,
+    envvar=PYODIDE,
+    show_envvar=True,
     metavar="FOLDER",
     help="Pyodide's files and NumPy's wheel, which travel in the page.",
 )
@@ -21,7 +25,8 @@ import click
     help="The folder for lab.html (default: slides/build).",
 )
 def lab(pyodide: Path, out: Path | None) -> None:
-    """Make lab.html: one file in which kernels are edited and run in a browser, without a network."""
+    """Make lab.html alone: one file in which kernels are edited and run in a browser, without a network. `build` and
+    `serve` make it, too, with Python inside if they are told the folder."""
     from gpukit.slides.html import site as sites
     from gpukit.slides.live import page
 

@@ -25,7 +25,6 @@ INSIDE = ("data:", "blob:", "#", "about:")
 # Written with letters or with CSS's escapes of them it is the same to a browser; nobody hides anything here.
 STYLE = re.compile(r"@import\s+[\"']?(?P<sheet>[^\s;\"']+)|url\(\s*[\"']?(?P<url>[^)\"']*)", re.IGNORECASE)
 SCRIPT = re.compile(r"\b(?:fetch|importScripts|import)\s*\(\s*[\"'`](?P<url>(?:https?:)?//[^\"'`]+)")
-LATER = ("lab.html",)  # made by `gpukit slides lab`
 
 
 @dataclass
@@ -87,12 +86,12 @@ class Page(HTMLParser):
             self.fetched.append((line, address.strip()))
 
 
-def check(folder: Path, names: Collection[str] = (), elsewhere: Collection[str] = LATER) -> Iterator[Finding]:
+def check(folder: Path, names: Collection[str] = (), elsewhere: Collection[str] = ()) -> Iterator[Finding]:
     """All that this module looks for in the pages of a folder.
 
     names: only in these pages, if any are named. elsewhere: pages that links may lead to and that are not built here.
     """
-    pages = {path.name: Page(path) for path in sorted(folder.glob("*.html")) if path.name not in LATER}
+    pages = {path.name: Page(path) for path in sorted(folder.glob("*.html"))}
     if not pages:
         yield Finding(folder, 0, "there is no page here: build the slides first")
     for page in pages.values():
@@ -119,7 +118,7 @@ def ids(page: Page) -> Iterator[Finding]:
             yield Finding(page.file, 0, f"the id {name} is there {times} times; links and figures find only the first")
 
 
-def links(page: Page, pages: Mapping[str, Page], elsewhere: Collection[str] = LATER) -> Iterator[Finding]:
+def links(page: Page, pages: Mapping[str, Page], elsewhere: Collection[str] = ()) -> Iterator[Finding]:
     """Links to other pages of the folder, and to places in them."""
     for line, address in page.links:
         parts = urlsplit(address)
@@ -140,11 +139,11 @@ def _has_place(page: Page, fragment: str) -> bool:
     return fragment in page.ids or fragment.isdigit() or fragment == "top"
 
 
-def differences(first: Path, second: Path) -> Iterator[Finding]:
-    """Files that two builds of the same sources do not have alike, byte for byte."""
+def differences(first: Path, second: Path, but: Collection[str] = ()) -> Iterator[Finding]:
+    """Files that two builds of the same sources do not have alike, byte for byte; `but` those of these names."""
     names = sorted({p.relative_to(folder) for folder in (first, second) for p in folder.rglob("*") if p.is_file()})
     for name in names:
-        if name.name in LATER:
+        if name.name in but:
             continue
         a, b = first / name, second / name
         if not a.is_file() or not b.is_file():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,8 @@ from gpukit.slides.errors import SlidesError
 from gpukit.slides.html import build as building
 from gpukit.slides.html import site as sites
 from gpukit.slides.html.site import Site
+from gpukit.slides.live import PYODIDE, cells
+from gpukit.slides.live import page as live
 from gpukit.slides.model import Deck
 
 
@@ -62,11 +63,10 @@ def check(wanted: Wanted) -> Checked:
     site = sites.read(wanted.root)
     with tempfile.TemporaryDirectory(prefix="gpukit-slides-") as temporary:
         out, again = Path(temporary) / "first", Path(temporary) / "second"
-        _with_live_page(wanted, out, again)
         decks, findings = _built(wanted, site, out)
         findings += of_sources(wanted, site, decks)
         chosen = {f"{deck.name}.html" for deck in decks}
-        known = [*(deck.page for deck in site.decks), *(lab.page for lab in site.labs), *pages.LATER]
+        known = [*(deck.page for deck in site.decks), *(lab.page for lab in site.labs)]
         findings += pages.check(out, () if _all(wanted, site) else chosen, known)
         if decks:
             with _second_build(wanted, again):
@@ -110,20 +110,12 @@ def _built(wanted: Wanted, site: Site, out: Path) -> tuple[list[Deck], list[Find
     decks, findings = [], []
     paths = {path.stem: path for path in wanted.files}
     for done in building.build(site, out, wanted.files, wanted.jobs, wanted.main):
-        if done.deck is None:
-            findings.append(Finding(paths[done.name], 0, f"it cannot be built: {done.error}"))
-        else:
+        if done.error:
+            file = paths.get(done.name, wanted.root / cells.CELLS)
+            findings.append(Finding(file, 0, f"it cannot be built: {done.error}"))
+        elif done.deck is not None:
             decks.append(done.deck)
     return sorted(decks, key=lambda deck: deck.name), findings
-
-
-def _with_live_page(wanted: Wanted, *folders: Path) -> None:
-    """Pages link to the live page where it is; it is as much there as in the folder that they are compared with."""
-    live = wanted.built / sites.LIVE if wanted.built else None
-    for folder in folders:
-        folder.mkdir()
-        if live is not None and live.is_file():
-            shutil.copyfile(live, folder / sites.LIVE)
 
 
 @contextmanager
@@ -134,7 +126,7 @@ def _second_build(wanted: Wanted, out: Path) -> Iterator[None]:
         return
     command = [sys.executable, "-m", "gpukit", "slides", "build", "--jobs", "1", "--out", str(out)]
     command += [path.stem for path in wanted.files]
-    environment = {**os.environ, "PYTHONHASHSEED": "1"}
+    environment = {**os.environ, "PYTHONHASHSEED": "1", PYODIDE: ""}  # without Python, as the first
     with tempfile.TemporaryFile("w+") as said:
         process = subprocess.Popen(command, cwd=wanted.root, env=environment, stdout=said, stderr=said)
         try:
@@ -148,9 +140,11 @@ def _second_build(wanted: Wanted, out: Path) -> Iterator[None]:
 
 
 def _differences(first: Path, second: Path, chosen: set[str], everything: bool) -> Iterator[Finding]:
-    for finding in pages.differences(first, second):
-        name = finding.file.name
-        if everything or name in chosen or any(name.startswith(page.removesuffix(".html")) for page in chosen):
+    # Python is inside only where somebody has put it.
+    but = (sites.LIVE,) if live.has_python(second / sites.LIVE) else ()
+    ours = (sites.LIVE, *(page.removesuffix(".html") for page in chosen))
+    for finding in pages.differences(first, second, but):
+        if everything or finding.file.name.startswith(ours):
             yield finding
 
 

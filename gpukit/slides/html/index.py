@@ -5,7 +5,7 @@ from __future__ import annotations
 from html import escape
 
 from gpukit.slides.html import page
-from gpukit.slides.html.site import Entry, LabEntry, Link, Site
+from gpukit.slides.html.site import LIVE_CELLS, Entry, LabEntry, Link, Site
 
 STUDY = (
     "Take the decks in order; 00 says how. <strong>Read</strong> shows all slides of a deck with what a lecturer says "
@@ -22,13 +22,11 @@ INTRODUCTION = (
 )
 
 
-def index_page(site: Site, live: Link | None = None) -> str:
-    """The index; `live` is the page of live cells, where it is built."""
+def index_page(site: Site) -> str:
+    """The index."""
     total = sum(deck.minutes for deck in site.decks)
     steps = "".join(f"<li>{step}</li>\n" for step in STUDY)
-    cells = ""
-    if live:
-        cells = f'<p><a href="{live.address}">{live.text}</a>: change a kernel, run it, and see what it costs.</p>\n'
+    live = LIVE_CELLS
     body = f"""<h1>GPU programming, in {len(site.decks)} decks and {len(site.labs)} labs</h1>
 <p>{INTRODUCTION}</p>
 <h2 id="alone">How to study alone</h2>
@@ -41,9 +39,10 @@ def index_page(site: Site, live: Link | None = None) -> str:
 <h2 id="labs">Labs</h2>
 <ul>
 {"".join(_lab(lab) for lab in site.labs)}</ul>
-{cells}"""
-    places = [Link("#alone", "How to study alone"), Link("#decks", "Decks"), Link("#labs", "Labs")]
-    header = page.bar("On this page", [*places, *((live,) if live else ())])
+<p><a href="{live.address}">{live.text}</a>: change a kernel, run it, and see what it costs.</p>
+"""
+    places = [Link("#alone", "How to study alone"), Link("#decks", "Decks"), Link("#labs", "Labs"), live]
+    header = page.bar("On this page", places)
     return page.page("GPU programming: decks and labs", INTRODUCTION, body, "text", header)
 
 

@@ -10,14 +10,14 @@ from markdown_it.token import Token
 
 from gpukit.slides.html import page
 from gpukit.slides.html.markdown import Block, Writer, raw
-from gpukit.slides.html.site import LabEntry, Link, Neighbours, Site
+from gpukit.slides.html.site import LIVE_CELLS, LabEntry, Link, Neighbours, Site
 
 _TASK = re.compile(r"\*\*(?P<task>\d+\.\d+)\*\* ")
 _LAB = re.compile(r"(?:\.\./|labs/)(?P<name>\d\d_\w+)(?:/(?:README\.md)?)?")
 _ELSEWHERE = re.compile(r"https?://|#|mailto:")
 
 
-def lab_page(site: Site, lab: LabEntry, live: Link | None = None) -> str:
+def lab_page(site: Site, lab: LabEntry) -> str:
     """The page of a lab; each task has an anchor, "task-5.3", and says which slides send to it."""
     writer = Writer()
     blocks = writer.blocks(lab.path.read_text(encoding="utf-8"))
@@ -28,7 +28,7 @@ def lab_page(site: Site, lab: LabEntry, live: Link | None = None) -> str:
     senders = [deck for deck in site.decks if any(name == lab.name for name, _, _ in deck.labs) or deck.lab == lab.name]
     decks = tuple(Link(deck.page, f"Deck: {deck.title}") for deck in senders)
     around = site.lab_neighbours(lab.name)
-    header = page.header(Neighbours(around.before, around.after, (*decks, *((live,) if live else ()))))
+    header = page.header(Neighbours(around.before, around.after, (*decks, LIVE_CELLS)))
     return page.page(f"Lab {lab.number}: {lab.title}", "", writer.html(blocks), "text", header)
 
 

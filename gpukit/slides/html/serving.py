@@ -34,20 +34,24 @@ SECONDS = 15.0  # between two signs of life, by which the server learns that a r
 class Show:
     """What is served now: the decks as last built, and what is wrong with those that are not."""
 
-    def __init__(self, root: Path, out: Path, jobs: int, main: Main, say: Callable[[str], None]):
-        self.root, self.out, self.jobs, self.main, self.say = root, out, jobs, main, say
+    def __init__(
+        self, root: Path, out: Path, jobs: int, main: Main, say: Callable[[str], None], pyodide: Path | None = None
+    ):
+        self.root, self.out, self.jobs, self.main, self.say, self.pyodide = root, out, jobs, main, say, pyodide
         self.decks: dict[str, Deck] = {}
         self.errors: dict[str, str] = {}
-        self.waiting: set[str] = set()  # decks that are being built
+        self.done: set[str] = set()  # pages that were built
+        self.waiting: set[str] = set()  # pages that are built for the first time
         self.readers: set[SimpleQueue[bool]] = set()  # open pages, each with what it is to be told
 
     def build(self, files: Sequence[Path]) -> None:
-        """Build these decks, and tell the pages. Errors are kept, to be shown in the pages' place."""
-        self.waiting = {path.stem for path in files if path.stem not in self.decks}
+        """Build these decks and all that is no deck, and tell the pages. Errors are kept, to be shown in the pages'
+        place."""
+        self.waiting = {sites.LIVE, *(f"{path.stem}.html" for path in files)} - self.done
         try:
             site = sites.read(self.root)
             # In new processes, since this one has the old figures and kernels imported.
-            for done in building.build(site, self.out, files, self.jobs, self.main, apart=True):
+            for done in building.build(site, self.out, files, self.jobs, self.main, pyodide=self.pyodide, apart=True):
                 self._keep(done)
         except GpukitError as error:
             self.errors[INDEX] = str(error)
@@ -60,12 +64,15 @@ class Show:
     def restyle(self) -> None:
         """Write all pages anew: the theme has changed, and no deck."""
         page.forget()
-        site = sites.read(self.root)
-        building.write_texts(site, self.out)
+        try:
+            site = sites.read(self.root)
+        except GpukitError as error:
+            self.say(str(error))
+            return
         for deck in self.decks.values():
             building.write_deck(site, self.out, deck)
         self.say(f"theme: {len(self.decks)} decks")
-        self._tell()
+        self.build([])
 
     def update(self, changed: Iterable[str]) -> None:
         """Do what a change of these files asks for."""
@@ -73,8 +80,8 @@ class Show:
         if any(path.suffix in THEME for path in paths):
             self.restyle()
         rest = [path for path in paths if path.suffix not in THEME]
-        if rest and (files := self.made_of(rest)):
-            self.build(files)
+        if rest:
+            self.build(self.made_of(rest))
 
     def made_of(self, changed: Sequence[Path]) -> list[Path]:
         """The decks that these files are, or that name one of them, or a file of slides/ that imports one of them."""
@@ -111,12 +118,15 @@ class Show:
             self.readers.discard(queue)
 
     def _keep(self, done: Built) -> None:
-        self.waiting.discard(done.name)
-        if done.deck is None:
-            self.errors[f"{done.name}.html"] = done.error
+        name = f"{done.name}.html"
+        self.waiting.discard(name)
+        if done.error:
+            self.errors[name] = done.error
             self.say(f"{done.name}: {done.error}")
-        else:
-            self.errors.pop(f"{done.name}.html", None)
+            return
+        self.errors.pop(name, None)
+        self.done.add(name)
+        if done.deck is not None:
             self.decks[done.name] = done.deck
             self.say(f"{done.name}: {len(done.deck.slides)} slides, {done.seconds:.1f} s")
 
@@ -125,9 +135,8 @@ class Show:
             queue.put(True)
 
 
-def serve(root: Path, out: Path, port: int, jobs: int, main: Main, say: Callable[[str], None]) -> None:
+def serve(show: Show, port: int) -> None:
     """Build, serve and watch until the process is interrupted. Raises SlidesError when the port is taken."""
-    show = Show(root, out, jobs, main, say)
     try:
         server = ThreadingHTTPServer((HOST, port), partial(Handler, show))
     except OSError as error:
@@ -135,9 +144,9 @@ def serve(root: Path, out: Path, port: int, jobs: int, main: Main, say: Callable
     server.daemon_threads = True
     with server, ThreadPoolExecutor(1) as thread:
         thread.submit(server.serve_forever)
-        say(f"http://{HOST}:{server.server_port}/  (Ctrl-C ends it)")
+        show.say(f"http://{HOST}:{server.server_port}/  (Ctrl-C ends it)")
         try:
-            show.build(sites.deck_files(root))
+            show.build(sites.deck_files(show.root))
             watch(show)
         finally:
             server.shutdown()
@@ -169,7 +178,7 @@ class Handler(SimpleHTTPRequestHandler):
             self._events()
         elif name in self.show.errors:
             self._page(sentence_page(f"{name} cannot be built", self.show.errors[name]), 500)
-        elif name.removesuffix(".html") in self.show.waiting:
+        elif name in self.show.waiting:
             self._page(sentence_page(f"{name} is being built", "This page comes by itself when it is done."), 503)
         elif name.endswith(".html") and "/" not in name and name != sites.LIVE and (self.show.out / name).is_file():
             self._page((self.show.out / name).read_text(encoding="utf-8"))

@@ -64,6 +64,9 @@ class Link:
     text: str
 
 
+LIVE_CELLS = Link(LIVE, "Live cells")
+
+
 @dataclass(frozen=True)
 class Neighbours:
     """Where a page leads to, besides the index."""

@@ -396,7 +396,7 @@
       const [stdlib, numpy, sources] = [unpacked("stdlib"), unpacked("numpy"), unpacked("sources")];
       this.given = {
         module: await compiled, stdlib: await stdlib.arrayBuffer(), numpy: await numpy.arrayBuffer(),
-        sources: await sources.arrayBuffer(), lock: settings.lock, wheel: settings.wheel,
+        sources: await sources.arrayBuffer(), ...settings.python,
       };
       this.start(before, "Python is ready");
     },
@@ -496,8 +496,9 @@
 
   function standStill(why) {
     const note = document.getElementById("static");
-    note.textContent = `${why} Below each cell stands what it gave when this page was built.`;
+    if (why) note.textContent = `${why} Below each cell stands what it gave when this page was built.`;
     note.hidden = false;
+    document.getElementById("keys").hidden = true;
     engine.say("Results from when the page was built.", null);
     document.body.dataset.ready = "static";
     for (const cell of cells.values()) {
@@ -529,7 +530,7 @@
 
   for (const one of settings.cells) cells.set(one.name, new Cell(one));
   followContents();
-  const why = missing();
-  if (why) standStill(why);
+  const why = settings.python && missing();
+  if (why || !settings.python) standStill(why);
   else engine.begin().catch((error) => standStill(`Python could not be started here (${error.message}).`));
 })();

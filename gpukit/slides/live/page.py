@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from string import Template
 
-from gpukit.slides.errors import SlidesError
+from gpukit.files import write_whole
 from gpukit.slides.html.page import EARLY, colours
 from gpukit.slides.html.site import LIVE
 from gpukit.slides.live import cells, running, runtime, sources
@@ -21,47 +21,45 @@ PARTS = Path(__file__).parent
 # The browser loads nothing and sends nothing, whatever a learner's program tries. Python's parts are made in the page.
 POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "script-src 'unsafe-inline' 'unsafe-eval' 'wasm-unsafe-eval' blob:; worker-src blob:"
+    "script-src 'unsafe-inline'"
+)
+POLICY_OF_PYTHON = f"{POLICY} 'unsafe-eval' 'wasm-unsafe-eval' blob:; worker-src blob:"
+# What stands at the top: nothing, as long as the browser can run Python.
+NOTE = '<p class="note" id="static" hidden></p>'
+NOTE_WITHOUT_PYTHON = (
+    '<p class="note" id="static">This page was built without Python, so nothing runs here; below each cell stands what '
+    "it gave when the page was built. To have cells that run, build the page with Python inside: "
+    "<code>gpukit slides lab --pyodide FOLDER</code> (slides/README.md says what the folder holds).</p>"
 )
 
 
-def build(root: Path, pyodide: Path, out: Path) -> Path:
+def build(root: Path, pyodide: Path | None, out: Path) -> Path:
     """Write lab.html to the folder `out`; returns its path.
 
-    root: the repository's root. pyodide: the folder with Pyodide's files and NumPy's wheel.
+    root: the repository's root. pyodide: the folder with Pyodide's files and NumPy's wheel; None: a page that shows
+    what each cell gives and runs none.
 
     Raises:
-        SlidesError: a file of Pyodide, a cell or a kernel that it names is missing or wrong; `out` cannot be written.
+        SlidesError: a file of Pyodide, a cell or a kernel that it names is missing or wrong.
+        GpukitError: `out` cannot be written.
     """
-    text = page(cells.read_all(root), runtime.read(pyodide), sources.files())
+    made = runtime.read(pyodide) if pyodide else None
     path = out / LIVE
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8", newline="\n")
-    except OSError as error:
-        raise SlidesError(f"{path} cannot be written: {error.strerror}") from None
+    write_whole(path, page(cells.read_all(root), made), parents=True)
     return path
 
 
-def page(all_cells: Sequence[Cell], made: Runtime, files: dict[str, bytes]) -> str:
-    """The page's HTML."""
-    assets = {
-        "wasm": made.wasm,
-        "engine": f"{made.asm}\n;{made.loader}\n;{_part('worker.js')}".encode(),
-        "stdlib": made.stdlib,
-        "numpy": made.numpy,
-        "sources": runtime.stored(files),
-    }
+def page(all_cells: Sequence[Cell], made: Runtime | None) -> str:
+    """The page's HTML, with Python and gpukit's machine inside if there is a runtime."""
+    python = {"lock": made.lock, "wheel": made.wheel} if made else None
     settings = {
-        "lock": made.lock,
-        "wheel": made.wheel,
-        "version": made.version,
+        "python": python,
         "cells": [{"name": cell.name, "file": cell.file, "source": cell.source} for cell in all_cells],
         "expected": {cell.name: running.run(cell.source, cell.file) for cell in all_cells},
     }
     # The parts are put in, not read as templates: JavaScript has dollars of its own.
     return Template(_part("page.html")).substitute(
-        policy=POLICY,
+        policy=POLICY_OF_PYTHON if made else POLICY,
         early=EARLY,
         style=_colours() + _part("page.css"),
         script=_part("page.js"),
@@ -69,10 +67,26 @@ def page(all_cells: Sequence[Cell], made: Runtime, files: dict[str, bytes]) -> s
             f'<li><a href="#{cell.name}">{cell.number}. {_text(cell.title.partition(":")[0])}</a></li>'
             for cell in all_cells
         ),
+        note=NOTE if made else NOTE_WITHOUT_PYTHON,
         cells="\n".join(map(_cell, all_cells)),
         settings=_json(settings),
-        assets="\n".join(_asset(name, data) for name, data in assets.items()),
+        assets="\n".join(_asset(name, data) for name, data in _assets(made).items()) if made else "",
     )
+
+
+def has_python(file: Path) -> bool:
+    """Whether there is a page in which cells run."""
+    return file.is_file() and 'id="asset-wasm"' in file.read_text(encoding="utf-8", errors="replace")
+
+
+def _assets(made: Runtime) -> dict[str, bytes]:
+    return {
+        "wasm": made.wasm,
+        "engine": f"{made.asm}\n;{made.loader}\n;{_part('worker.js')}".encode(),
+        "stdlib": made.stdlib,
+        "numpy": made.numpy,
+        "sources": runtime.stored(sources.files()),
+    }
 
 
 def _colours() -> str:
