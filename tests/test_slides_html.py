@@ -63,6 +63,11 @@ def test_code_keeps_its_lines_and_columns():
     assert 'class="hl-k">def<' in made and not re.search(r'class="(?!hl-|line|code)', made)
 
 
+def test_a_comment_in_the_last_line_is_one():
+    made = code.fence("f();  // one\ng();  // while it ran\n", "cpp")
+    assert made.count('<span class="hl-c1">//') == 2 and "while</span>" not in made
+
+
 def test_a_change_is_told_by_sign_and_element_and_coloured_as_its_language():
     made = code.fence("  def f():\n-     return 1\n+     return 2\n", "diff of=python")
     assert text(made) == "  def f():\n-     return 1\n+     return 2\n\n"

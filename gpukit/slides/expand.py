@@ -11,7 +11,7 @@ from gpukit.registry import nearest
 from gpukit.slides import recordings, source
 from gpukit.slides.directives import Page, directive
 from gpukit.slides.errors import SlidesError
-from gpukit.slides.model import COLUMNS, KINDS, Asset, Deck, Slide
+from gpukit.slides.model import COLUMNS, KINDS, LARGE, Asset, Deck, Slide
 from gpukit.slides.source import Comment, DeckSource, SlideSource
 
 DIRECTIVES = ("code", "fig", "stepper", "number", "table", "output", "cell", "lab", "covers")
@@ -139,10 +139,10 @@ class _Slide:
 
     def _class(self, comment: Comment) -> str:
         classes = tuple(comment.text.removeprefix("_class:").split())
-        if not classes or classes[0] not in KINDS or set(classes[1:]) - {COLUMNS}:
+        if not classes or classes[0] not in KINDS or set(classes[1:]) - {COLUMNS, LARGE}:
             raise self._error(
                 f"_class: {' '.join(classes)} is no kind of slide: write one of {', '.join(KINDS)}, "
-                f"and {COLUMNS} behind it for two columns",
+                f"and behind it {COLUMNS} for two columns, {LARGE} for larger letters",
                 comment.line,
             )
         self.classes = classes

@@ -8,7 +8,9 @@ from pathlib import Path
 from typing import Any
 
 KINDS = ("title", "question", "predict", "run", "picture", "why", "fix", "row", "exercise", "check", "text")
-COLUMNS = "columns"  # a class beside the kind: the first block left, the rest right
+# Classes beside the kind.
+COLUMNS = "columns"  # the first block left, the rest right
+LARGE = "large"  # little text, in larger letters
 
 
 @dataclass(frozen=True)

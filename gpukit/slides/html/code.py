@@ -56,7 +56,8 @@ def line_numbers(text: str) -> frozenset[int]:
 def coloured(lines: list[str], language: str) -> list[str]:
     """Each line of a source as HTML. A token of several lines is opened and closed in each."""
     done = [""]
-    for kind, value in _lexer(language).get_tokens("\n".join(lines)):
+    # A comment to the end of the line needs that end, in the last line too.
+    for kind, value in _lexer(language).get_tokens("\n".join(lines) + "\n"):
         css = _css_class(kind)
         for number, piece in enumerate(value.split("\n")):
             if number:
