@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from gpukit.plots import style
 from gpukit.slides.errors import SlidesError
 from gpukit.slides.html import build, code, labs, page, serving, site, svg
 from gpukit.slides.html.deck import deck_page
@@ -78,6 +79,14 @@ def test_a_change_is_told_by_sign_and_element_and_coloured_as_its_language():
 def test_a_string_that_a_change_opens_does_not_colour_what_stays():
     made = code.fence('- x = """\n  y = 1\n+ z = 2\n- """\n', "diff of=python")
     assert '<span class="hl-mi">1</span>' in made
+
+
+def test_a_comment_of_cpp_is_one_on_the_last_line_too():
+    made = code.fence("int i = 0;  // i / 2\n// the end\n", "cpp")
+    assert '<span class="hl-c1">// i / 2</span>' in made and '<span class="hl-c1">// the end</span>' in made
+    assert text(made) == "int i = 0;  // i / 2\n// the end\n\n"
+    changed = code.fence("- a = b;  // old\n+ a = c;  // new\n", "diff of=cpp")
+    assert changed.count('class="hl-c1"') == 2
 
 
 def test_output_shows_the_command_apart_and_unknown_languages_plain():
@@ -201,10 +210,31 @@ def test_text_stands_out_from_every_ground_it_is_on(dark):
     pairs = [(text, ground) for text in ("ink", "soft", "link") for ground in ("paper", "panel")]
     pairs += [(text, ground) for text in ("ink", "key", "text", "note", "value", "called") for ground in grounds]
     pairs += [("plus-bar", "plus"), ("minus-bar", "minus"), ("fig-ink", "fig-paper"), ("fig-ink", "fig-pale")]
+    pairs += [("fig-grey", "fig-paper")]
     kinds = ("question", "predict", "run", "picture", "why", "fix", "row", "exercise", "check", "ink")
     pairs += [(kind, ground) for kind in kinds for ground in ("paper", "on-kind")]
     weak = {pair: round(contrast(*(colours[name] for name in pair)), 2) for pair in pairs}
     assert not {pair: value for pair, value in weak.items() if value < 4.5}
+
+
+@pytest.mark.parametrize("where", ["a report", "a light page", "a dark page"])
+def test_text_on_a_fill_of_a_figure_stands_out_from_it(where):
+    """As a page shows both: it turns some colours round, and not the others."""
+    themed = {name: (light, dark)[where == "a dark page"] for name, light, dark in page.colours("base.css")}
+    if where == "a report":
+        themed = {}
+
+    def shown(colour: str) -> str:
+        return themed.get(svg.VARIABLES.get(colour.lower(), ""), colour)
+
+    fills = {*style.SERIES, style.GREY, style.PALE, style.PAPER, "#003f7f", "#ffe0b0"}
+    found = {fill: round(contrast(shown(style.ink_on(fill)), shown(fill)), 2) for fill in fills}
+    assert not {fill: value for fill, value in found.items() if value < 4.5}
+
+
+def test_code_is_as_large_as_the_smallest_text_that_holds_it():
+    """24 of the slide's 28 pixels are 0.857em: code in a table, which is so large itself, must not be smaller again."""
+    assert re.search(r"^:is\(table, footer\) code \{ font-size: 1em; \}$", page.theme("base.css"), re.MULTILINE)
 
 
 def test_nothing_in_the_theme_comes_from_elsewhere():

@@ -4,7 +4,7 @@ Figures are for a report: 9 inches wide with text of 12 points or more, the titl
 Inside of `on_slide()` they are for a slide: as wide as the slide leaves room, text of 18 points or more, and no title,
 for the slide has one. The colours are from Okabe and Ito's palette, told apart with any kind of colour vision, and only
 repeat what words, shapes or positions say. INK, GREY, PALE and PAPER are those that a dark page turns round; the others
-stay, so what is written on them has an ink that stays, too: `ink_on`. Every figure has a canvas of its own: nothing
+stay, and what is written on a colour must do what it does: `ink_on`. Every figure has a canvas of its own: nothing
 here touches pyplot or matplotlib's settings.
 """
 
@@ -20,6 +20,7 @@ from typing import IO, Any
 import matplotlib
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
+from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.legend import Legend
@@ -118,10 +119,26 @@ def rows_that_fit(most: int, frame: float, row: float) -> int:
 
 
 def ink_on(fill: str) -> str:
-    """Colour of text on a filled area."""
+    """Colour of text on a filled area: one that a dark page turns round where it does the fill, else one that stays."""
     if fill in (PAPER, PALE):
         return INK
-    return ON_DARK if fill in (BLUE, VERMILION, GREY, INK) else ON_LIGHT
+    if fill in (INK, GREY):
+        return PAPER
+    return max(ON_DARK, ON_LIGHT, key=lambda ink: contrast(ink, fill))
+
+
+def contrast(one: str, other: str) -> float:
+    """How much two colours differ in luminance, from 1 to 21; text should have 4.5.
+
+    Source: WCAG 2.2, "contrast ratio" and "relative luminance".
+    """
+    low, high = sorted(map(_luminance, (one, other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in to_rgb(colour))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def figure(

@@ -6,7 +6,7 @@
   const INK = "var(--fig-ink, var(--ink, #222222))", PAPER = "var(--fig-paper, var(--paper, #FFFFFF))";
   const PALE = "var(--fig-pale, #E6E6E6)", GREY = "var(--fig-grey, #767676)";
   const BLUE = "var(--active, #0072B2)", AMBER = "var(--idle, #E69F00)", VERMILION = "var(--waste, #D55E00)";
-  const SKY = "#56B4E9", ON_DARK = "#FEFEFE", ON_LIGHT = "#111111";
+  const SKY = "#56B4E9", ON_COLOUR = "#111111";
   const MONO = "DejaVu Sans Mono, Liberation Mono, Menlo, Consolas, monospace";
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   let made = 0;
@@ -85,7 +85,7 @@
         // A lane of a busy warp that does nothing is lost, wherever it is.
         const quiet = active ? text ? AMBER : idle : letter === "d" ? PAPER : PALE;
         parts.push(rect(x + 1, y, CELL - 2, CELL + 2, letter === "a" ? BLUE : quiet, { stroke: GREY }));
-        if (text) parts.push(words(x + CELL / 2, y + 24, text, { "text-anchor": "middle", fill: active ? ON_LIGHT : INK }));
+        if (text) parts.push(words(x + CELL / 2, y + 24, text, { "text-anchor": "middle", fill: active ? ON_COLOUR : INK }));
       });
       const right = { "text-anchor": "end", "font-weight": "bold" };
       parts.push(words(WIDTH, y + 24, active ? `${active}/32` : "waits", right));
@@ -133,7 +133,7 @@
       const x = STRIP_LEFT + STRIP_CELL * bank, fill = !n ? PALE : n === 1 ? SKY : VERMILION;
       const cell = [rect(x, y + 2, STRIP_CELL - 2, ROW - 2, fill, { stroke: GREY })];
       if (n && n < 10) cell.push(words(x + STRIP_CELL / 2 - 1, y + 25, n,
-        { "text-anchor": "middle", fill: n > 1 ? ON_DARK : ON_LIGHT }));
+        { "text-anchor": "middle", fill: ON_COLOUR }));
       return cell;
     });
   }
