@@ -139,6 +139,7 @@ WORDS = "<p>Words that are said.</p>"
         ([(WORDS, PATHS)], r"drawn at 3\d % of the size"),
         ([(WORDS, TEXT)], r"text of 15 px"),
         ([("What is said last", "What is said last " * 5)], r"slide 3: its heading takes 2 lines"),
+        ([("bottom: 4px;", "bottom: 40px;")], r"slide 2: the tool bar covers \d+.* px of <summary> \"\+? ?Answer\""),
         ([("32 lanes.", "32 lanes. " * 300)], r"slide 2: its answer, opened, is cut off"),
         ([('class="slide why"', 'class="slide why" hidden')], r"slide 3: it does not show"),
     ],

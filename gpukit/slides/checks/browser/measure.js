@@ -130,6 +130,18 @@
     return faults;
   };
 
+  // What can be clicked on a slide must not lie below the tool bar, which shows while the pointer moves. How wide that
+  // is depends on the names of other decks.
+  const bar = document.querySelector(".tools")?.getBoundingClientRect();
+  const covered = (stage) => {
+    if (!bar) return [];
+    return [...stage.querySelectorAll("a, button, summary, label")].filter(shown).flatMap((element) => {
+      const box = element.getBoundingClientRect();
+      const hidden = Math.min(box.bottom, bar.bottom) - Math.max(box.top, bar.top);
+      return hidden > limits.tolerance ? [`the tool bar covers ${round(hidden)} px of ${named(element)}`] : [];
+    });
+  };
+
   const before = slides.map((slide) => slide.classList.contains("current"));
   const found = slides.map((slide, i) => {
     slides.forEach((other) => other.classList.toggle("current", other === slide));
@@ -138,7 +150,8 @@
     const [width, height] = [stage.getBoundingClientRect().width, stage.getBoundingClientRect().height];
     const wrong = Math.abs(width - 1280) + Math.abs(height - 720) > 1 ? [`it is ${round(width)} x ${round(height)} px large`] : [];
     return { slide: i + 1,
-      faults: [...wrong, ...overflow(stage), ...overlap(stage), ...small(stage), ...heading(stage), ...answer(slide, stage)] };
+      faults: [...wrong, ...overflow(stage), ...overlap(stage), ...small(stage), ...heading(stage), ...covered(stage),
+        ...answer(slide, stage)] };
   });
   slides.forEach((slide, i) => slide.classList.toggle("current", before[i]));
   return found;
