@@ -318,8 +318,9 @@ def _left_out(panel: _Panel) -> str:
 
 
 def _some(n: int) -> list[int]:
-    """Numbers below n to be labelled: all of a few, else about ten."""
-    return list(range(0, n, -(-n // 10)))
+    """Turns of n to be labelled, from 0; their labels count from 1: all of a few, else 1, 20, 40, ..., about ten."""
+    step = next(step for size in range(9) for step in (10**size, 2 * 10**size, 5 * 10**size) if n <= 10 * step)
+    return list(range(0, n, step)) if step < 5 else [0, *range(step - 1, n, step)]
 
 
 def _handles(panels: Sequence[_Panel]) -> list[Patch]:

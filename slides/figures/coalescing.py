@@ -108,7 +108,7 @@ def contiguous() -> Figure:
 def strides() -> Figure:
     """Requests at the strides of the ladder, on one axis."""
     chosen = (1, 2, 3, 8, 32)
-    return strips({f"stride {s}": a_stride(s) for s in chosen}, 128, 512, height=3.7)
+    return strips({f"stride {s}": a_stride(s) for s in chosen}, 128, 512, height=4.4)
 
 
 def offsets() -> Figure:

@@ -78,7 +78,7 @@ def _lanes_of(axis: Axes, kernel: Any) -> None:
 
 def kinds() -> Figure:
     """Time of the k-way branch by how many kinds lie in a warp, and the lanes that work."""
-    sheet, (axis,) = style.figure("", height=3.7)
+    sheet, (axis,) = style.figure("", height=4.3)
     python = [rung for rung in common.rungs("switch").values() if rung["language"] == "numba"]
     values = [rung["timing"]["median_s"] * 1e3 for rung in python]
     least = values[-1]

@@ -33,7 +33,7 @@ def covered() -> Figure:
         if "out[i]" in trace["lines"][step["line"]]["text"]:
             for warp, mask in step["active"].items():
                 works[step["block"], int(warp)] |= (mask >> np.arange(32) & 1).astype(bool)
-    sheet, axes = style.figure("", columns=grid, height=3.5)
+    sheet, axes = style.figure("", columns=grid, height=4.3)
     for block, axis in enumerate(axes):
         axis.imshow(
             works[block], cmap=ListedColormap([AMBER, BLUE]), vmin=0, vmax=1, aspect="auto", extent=(0, 32, 8, 0)
@@ -59,7 +59,7 @@ def covered() -> Figure:
 
 def launch() -> Figure:
     """A launch from left to right: blocks of a grid, which go to SMs as there is room, then warps, then lanes."""
-    sheet, (axis,) = style.figure("", height=3.6)
+    sheet, (axis,) = style.figure("", height=4.3)
     shapes.bare(axis, (0, 44), (0, 15))
     _heading(axis, 0, "grid")
     for block in range(9):
@@ -92,7 +92,7 @@ def image() -> Figure:
     rows, columns = -(-IMAGE_ROWS // TILE_ROWS) * TILE_ROWS, -(-IMAGE_COLUMNS // TILE_COLUMNS) * TILE_COLUMNS
     inside = np.zeros((rows, columns))
     inside[:IMAGE_ROWS, :IMAGE_COLUMNS] = 1
-    sheet, (axis,) = style.figure("", height=3.5)
+    sheet, (axis,) = style.figure("", height=4.4)
     axis.imshow(inside, cmap=ListedColormap([AMBER, BLUE]), vmin=0, vmax=1, aspect="auto", extent=(0, columns, rows, 0))
     for row in range(1, rows):
         axis.axhline(row, color=PAPER, linewidth=0.6)

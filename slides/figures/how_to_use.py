@@ -31,7 +31,7 @@ ARROWS = (
 
 def parts() -> Figure:
     """How kernels, machine, recordings, decks, live page and labs hang together."""
-    sheet, (axis,) = style.figure("", height=3.3)
+    sheet, (axis,) = style.figure("", height=4.2)
     shapes.bare(axis, (-0.3, 36.3), (1.8, 12.2))
     for x, y, width, fill, name, about in PARTS:
         box = FancyBboxPatch(

@@ -79,7 +79,7 @@ def padding() -> Figure:
 
 def reuse() -> Figure:
     """What a tile of C needs of A and of B."""
-    sheet, (axis,) = style.figure("", height=3.3)
+    sheet, (axis,) = style.figure("", height=3.7)
     n, tile = 8, 2
     places = {"A": (0, n + 1), "B": (n + 1, 0), "C": (n + 1, n + 1)}
     for name, (x, y) in places.items():
@@ -140,7 +140,7 @@ def rounds() -> Figure:
 
 def strides() -> Figure:
     """How many words each bank must give, by stride."""
-    sheet, (axis,) = style.figure("", height=3.75)
+    sheet, (axis,) = style.figure("", height=4.4)
     for place, stride in enumerate(STRIDES):
         kernel = getattr(banks, f"stride_{stride}")
         x, y = np.zeros(LANES, np.float32), np.zeros(LANES, np.float32)

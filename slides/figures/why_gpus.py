@@ -113,7 +113,7 @@ def seconds(value: float) -> str:
 
 def chips() -> Figure:
     """A CPU and a GPU as areas: what each gives its room to."""
-    sheet, axes = style.figure("", columns=2, height=3.7)
+    sheet, axes = style.figure("", columns=2, height=4.4)
     for axis, name in zip(axes, ("CPU", "GPU"), strict=True):
         shapes.bare(axis, (0, 12), (0, 10 * 1.06))
         axis.text(0, 10.25, name, fontsize=style.text_size() * 1.2, fontweight="bold", color=INK)
@@ -146,7 +146,7 @@ def chips() -> Figure:
 def hierarchy() -> Figure:
     """What an H200 holds: SMs with their units, the L2, the global memory, and the host beside it."""
     h200 = gpu("H200")
-    sheet, (axis,) = style.figure("", height=3.9)
+    sheet, (axis,) = style.figure("", height=4.4)
     shapes.bare(axis, (0, 40), (0, 15 * 1.06))
     for place, name in enumerate(("SM 0", "SM 1", f"SM {(h200.sms or 1) - 1}")):
         x = (0, 10.2, 21.4)[place]

@@ -137,7 +137,7 @@ def bandwidths() -> Table:
                 f"{one.bandwidth_gb_s:,.0f}",
             ]
         )
-    header = ["GPU", "memory clock, MHz", "bus, bit", "2 x clock x bus / 8", "data sheet, GB/s"]
+    header = ["GPU", "memory clock, MHz", "bus, bit", "clock and bus give", "data sheet, GB/s"]
     return Table(header, rows, numeric=[1, 2, 3, 4], strong=[SHOWN.index("H100 SXM")])
 
 
@@ -172,7 +172,7 @@ def sizes() -> Table:
                 f"{one.bandwidth_gb_s:,.0f}",
             ]
         )
-    header = ["GPU", "family", "SMs", "threads at a time", "shared / L1 an SM", "L2", "GB/s"]
+    header = ["GPU", "family", "SMs", "threads at a time", "shared, at most", "L2", "GB/s"]
     return Table(header, rows, numeric=[2, 3, 4, 5, 6])
 
 
