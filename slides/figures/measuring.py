@@ -126,7 +126,7 @@ def per_multiprocessor() -> Figure:
         axis.text(bandwidth / sms + 0.5, place, told, va="center", fontsize=size, color=INK)
     axis.set_yticks(range(len(names)), names)
     axis.set_ylim(len(names) - 0.5, -0.5)
-    axis.set_xlim(0, 62)
+    axis.set_xlim(0, 66)
     axis.set_xticks([])
     axis.spines["bottom"].set_visible(False)
     return sheet

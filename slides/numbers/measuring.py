@@ -143,7 +143,10 @@ def produces() -> Table:
 
 
 def last_64_values() -> Table:
-    """What the last 64 values cost lane 0, counted in a block of 64 threads, each of which has one value then."""
+    """What the last 64 values cost lane 0, counted in a block of 64 threads, each of which has one value then.
+
+    Beside it the recorded time of a whole sum that ends so.
+    """
     rows = []
     for name, kernel in (
         ("tree with barriers", reduction.first_add),
@@ -158,10 +161,10 @@ def last_64_values() -> Table:
         waits = [counters["barriers"] - 1, counters["warp_synchronisations"]]
         exchanges = waits.pop() if kernel is reduction.last_warp_shuffle else 0
         syncwarps = waits.pop() if len(waits) == 2 else 0
-        rows.append([name, reads, writes, waits[0], syncwarps, exchanges])
-    return Table(
-        ["the last 64 values", "reads", "writes", "barriers", "syncwarps", "exchanges"], rows, numeric=range(1, 6)
-    )
+        time = in_units(common.seconds("reduction", kernel.__name__))
+        rows.append([name, reads, writes, waits[0], syncwarps, exchanges, time])
+    header = ["", "reads", "writes", "barriers", "syncwarps", "exchanges", "time"]
+    return Table(header, rows, numeric=range(1, 7))
 
 
 def _of_lane_0(trace: Mapping[str, Any], kind: str) -> int:
