@@ -80,7 +80,10 @@ def ceilings() -> Table:
         ("a kernel that reads", measured["read"]),
         ("a copy", measured["copy"]),
     )
-    rows = [[name, f"{speed:,.0f} GB/s", f"{shuffle / speed:.0%}", f"{best / speed:.0%}"] for name, speed in ceilings]
+    rows = [
+        [name, f"{speed:,.0f} GB/s", common.percent(shuffle / speed), common.percent(best / speed)]
+        for name, speed in ceilings
+    ]
     return Table(["ceiling", "GB/s", "shuffle", "coarsened"], rows, numeric=[1, 2, 3], strong=[2])
 
 
