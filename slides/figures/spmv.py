@@ -270,7 +270,7 @@ def contenders() -> Figure:
             if k == 0:
                 axis.text(share + 0.01, at, f"{share:.0%}", va="center", fontsize=size, color=INK)
     axis.axvline(1, linestyle="--", color=INK, linewidth=1.5)
-    axis.set_yticks(range(len(names)), names)
+    axis.set_yticks(range(len(names)), [numbers.MATRICES[name] for name in names])
     axis.invert_yaxis()
     axis.set_xlim(0, 1.34)
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:.0%}")

@@ -12,10 +12,20 @@ from gpukit import plugins, roofline
 from gpukit.slides import Table, recording
 from gpukit.tour import matrix
 
+from . import common
+
 RECORDED = "data/results/spmv_h200.json"
 HARDWARE = "data/results/h200_spmv_counters.json"
 WORD = "whale"
 HEIGHT = 32  # rows of a slice
+MATRICES = {  # what slides call the recorded matrices
+    "road": "roads",
+    "fem_blocks": "finite elements",
+    "poisson2d": "5-point grid",
+    "circuit5M": "one giant row",
+    "arrow": "one full row",
+    "uniform": "random columns",
+}
 
 
 # --- the matrix of words ---------------------------------------------------------------------------------------------
@@ -74,7 +84,10 @@ def slots() -> Table:
         ("sliced ELL, all rows sorted", ell.slots_of(lengths, HEIGHT, lengths.size)),
         ("hybrid, long rows cut in pieces", hybrid.slots_of(lengths, **choice.options)),
     )
-    table = [[name, f"{slots:,}", f"{slots / count:,.2f}", f"{1 - count / slots:.0%}"] for name, slots in found]
+    table = [
+        [name, f"{slots:,}", f"{slots / count:,.2f}", f"{1 - count / slots:.1%}".replace("%", " %")]
+        for name, slots in found
+    ]
     return Table(["format", "slots", "slots / entry", "padding"], table, numeric=[1, 2, 3], strong=[len(table) - 1])
 
 
@@ -89,12 +102,12 @@ def parts_of_bytes() -> Table:
     """What of CSR's bytes is for what, the floor at a copy's bandwidth, and the fraction that our kernel reaches."""
     table = []
     copy = recording(RECORDED)["ceilings"]["copy"]
-    for name, about in (("fem_blocks", "finite elements"), ("road", "roads")):
+    for name in ("fem_blocks", "road"):
         found = matrix_of(name)
         rows, columns, all_bytes = found["rows"], found["columns"], found["csr_bytes"]
         shares = [all_bytes - 4 * (2 * rows + 1 + columns), 4 * (rows + 1), 4 * (rows + columns)]
-        cells = [f"{about}, {found['lengths']['mean']:.1f} a row", f"{all_bytes / 1e6:,.0f} MB"]
-        cells += [f"{share / all_bytes:.0%}" for share in shares]
+        cells = [f"{MATRICES[name]}, {found['lengths']['mean']:.1f} a row", f"{all_bytes / 1e6:,.0f} MB"]
+        cells += [common.percent(share / all_bytes) for share in shares]
         cells += [f"{all_bytes / copy / 1e9 * 1e6:,.0f} us", _share(found, ("hybrid",))]
         table.append(cells)
     header = ["float32", "bytes", "values, columns", "row pointer", "x and y", "floor", "fraction"]
@@ -112,32 +125,19 @@ def fractions() -> Table:
         ("hybrid", ("hybrid",)),
         ("cuSPARSE", ("cusparse",)),
     )
-    about = (
-        ("road", "roads"),
-        ("fem_blocks", "finite elements"),
-        ("poisson2d", "5-point grid"),
-        ("circuit5M", "circuit, one giant row"),
-        ("arrow", "one full row"),
-        ("uniform", "random columns"),
-    )
-    table = []
-    for name, words_ in about:
-        found = matrix_of(name)
-        cells = [f"{words_}: {found['lengths']['mean']:.1f}, {found['lengths']['max']:,}"]
-        cells += [_share(found, wanted) for _, wanted in columns]
-        table.append(cells)
-    return Table(["rows: mean, longest", *(name for name, _ in columns)], table, numeric=list(range(1, 8)))
+    table = [[about, *(_share(matrix_of(name), wanted) for _, wanted in columns)] for name, about in MATRICES.items()]
+    return Table(["rows", *(name for name, _ in columns)], table, numeric=list(range(1, 8)))
 
 
 def thread_or_warp() -> Table:
     """One thread against one warp a row, by the length of the rows."""
     table = []
-    for name, words_ in (("road", "roads"), ("poisson2d", "5-point grid"), ("fem_blocks", "finite elements")):
+    for name in ("road", "poisson2d", "fem_blocks"):
         found = matrix_of(name)
-        cells = [words_, f"{found['lengths']['mean']:.1f}", f"{found['lengths']['max']:,}"]
+        cells = [MATRICES[name], f"{found['lengths']['mean']:.1f}", f"{found['lengths']['max']:,}"]
         cells += [_share(found, (key,)) for key in ("csr_thread", "csr_warp")]
         table.append([*cells, _share(found, ("csr_subwarp",))])
-    header = ["matrix", "entries / row", "longest", "thread a row", "warp a row", "part of a warp"]
+    header = ["matrix", "entries a row", "longest", "thread", "warp", "part of a warp"]
     return Table(header, table, numeric=[1, 2, 3, 4, 5])
 
 
@@ -206,4 +206,4 @@ def best_of(found: dict[str, Any], wanted: tuple[str, ...]) -> float | None:
 
 def _share(found: dict[str, Any], wanted: tuple[str, ...]) -> str:
     share = best_of(found, wanted)
-    return "-" if share is None else f"{share:.0%}"
+    return "-" if share is None else common.percent(share)
