@@ -75,6 +75,25 @@ def to_scale() -> Figure:
     return sheet
 
 
+def roads() -> Figure:
+    """The bandwidth of the GPU's memory and that of the bus, on one axis."""
+    found = common.bench("transfer")
+    rows = {
+        "the GPU's memory": (found["ceilings"]["copy"], style.BLUE, "a copy"),
+        "the bus": (common.rung("transfer", "to_gpu_pinned")["bandwidth_gb_s"], style.VERMILION, "pinned, each way"),
+    }
+    sheet, (axis,) = style.figure("", height=1.9)
+    for place, (value, colour, what) in enumerate(rows.values()):
+        axis.barh(place, value, height=0.62, color=colour)
+        shapes.words(axis, value + 40, place, f"{value:,.0f} GB/s, {what}", ha="left")
+    axis.set_yticks(range(len(rows)), list(rows))
+    axis.set_ylim(len(rows) - 0.5, -0.5)
+    axis.set_xlim(0, 6000)
+    axis.set_xticks([])
+    axis.spines["bottom"].set_visible(False)
+    return sheet
+
+
 def streams() -> Figure:
     """One stream, and chunks in three, as the recorded times of one copy and one kernel have it."""
     times = seconds()
