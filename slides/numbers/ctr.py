@@ -14,7 +14,6 @@ from . import common
 RECORDED = "data/results/ctr_h200.json"
 SHARDED = "data/results/ctr_sharded_h200_{}.json"
 BATCH, LARGE, LARGEST = 8192, 65_536, 262_144
-SHOWN = ("rows", "batches", "prefetch", "resident", "no_reads", "fused", "rowwise", "graph")
 
 
 # --- the ladder ------------------------------------------------------------------------------------------------------
@@ -31,19 +30,6 @@ def ladder(batch: int = BATCH) -> dict[str, dict[str, Any]]:
     return found
 
 
-def table() -> Table:
-    """The ladder at the small batch."""
-    rungs = ladder()
-    rows = []
-    for name in SHOWN:
-        rung = rungs[name]
-        gain = f"{rung['step_over']:.2f}x" if rung["step_over"] else ""
-        million = rung["samples_per_second"] / 1e6
-        rows.append([name, rung["change"], f"{rung['seconds'] * 1e6:,.0f} us", gain, f"{million:.2f}"])
-    header = ["rung", "change", "a step", "over rung before", "M impressions/s"]
-    return Table(header, rows, numeric=[2, 3, 4], strong=[len(rows) - 1])
-
-
 def of_the_floor() -> str:
     """How much of its floor the step with one table reaches."""
     return common.percent(ladder()["one_table"]["fraction"])
@@ -51,6 +37,14 @@ def of_the_floor() -> str:
 
 def graph_gain() -> str:
     return f"{ladder()['graph']['step_over']:.0f}"
+
+
+def rowwise_gain() -> str:
+    return f"{ladder()['rowwise']['step_over']:.1f}"
+
+
+def kernels_gain() -> str:
+    return f"{ladder()['kernels']['step_over']:.2f}"
 
 
 def all_gain() -> str:
@@ -107,6 +101,10 @@ def busy() -> dict[str, tuple[float, float]]:
         for one in recording(RECORDED)["profiles"]
         if one["batch"] == BATCH
     }
+
+
+def busy_with_dense_adam() -> str:
+    return common.percent(busy()["fused"][0])
 
 
 def idle_of_kernels() -> str:
