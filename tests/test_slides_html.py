@@ -415,17 +415,6 @@ def test_a_cell_that_changes_changes_the_live_cells_that_are_served(course):
     assert "one.py:1: a cell begins with a docstring" in it.errors["lab.html"]
 
 
-def test_a_cell_that_changes_changes_the_live_cells_that_are_served(course):
-    it, cell = show(course), course / "slides" / "lab" / "cells" / "one.py"
-    with it.reader() as queue:
-        it.update([str(cell)])
-        assert queue.get(timeout=1)
-    assert "1. One: asks?" in (it.out / "lab.html").read_text() and it.errors == {} and it.done == {"lab.html"}
-    cell.write_text("print(1)")
-    it.update([str(cell)])
-    assert "one.py:1: a cell begins with a docstring" in it.errors["lab.html"]
-
-
 def test_a_served_page_reloads_itself_and_an_error_is_a_page_with_the_sentence(course):
     it = show(course)
     found = site.read(course)
