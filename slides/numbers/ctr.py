@@ -104,7 +104,7 @@ def busy() -> dict[str, tuple[float, float]]:
 
 
 def busy_with_dense_adam() -> str:
-    return common.percent(busy()["fused"][0])
+    return common.percent(busy()["one_table"][0])
 
 
 def idle_of_kernels() -> str:
