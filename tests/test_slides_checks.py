@@ -8,10 +8,11 @@ import pytest
 
 import gpukit.cli
 from gpukit.slides import source
-from gpukit.slides.checks import curriculum, form, names, typed
+from gpukit.slides.checks import curriculum, form, names, pages, running, typed
 from gpukit.slides.checks.finding import Finding
 from gpukit.slides.errors import SlidesError
 from gpukit.slides.expand import expand
+from gpukit.slides.html import build, site
 
 ROOT = Path(__file__).parents[1]
 KINDS = ["title", *form.TOPIC_KINDS, *["text"] * 6]
@@ -314,3 +315,143 @@ def test_a_broken_curriculum_is_one_sentence(tmp_path, text, said):
     file.write_text(text)
     with pytest.raises(SlidesError, match=said):
         curriculum.read(file)
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
+
+
+def page(tmp_path, body, head="", name="x.html"):
+    (tmp_path / name).write_text(
+        f"<!doctype html>\n<html>\n<head>{head}</head>\n<body id=main>\n{body}\n</body></html>"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("body", "head"),
+    [
+        ('<a href="https://example.org">Read</a>', ""),
+        ('<img src="data:image/gif;base64,R0" alt="A dot">', ""),
+        ('<svg role="img" aria-label="A"><use href="#main"/></svg>', ""),
+        ('<a href="#main">Up</a> <a href="y.html#there">There</a> <a href="y.html">Y</a> <a href="#12">12</a>', ""),
+        (
+            "<p>Text about url(http://x) and @import.</p>",
+            "<style>a { background: url(data:image/png;base64,AA) }</style>",
+        ),
+        ("", "<script>const text = 'https://example.org';</script>"),
+    ],
+)
+def test_a_page_that_is_whole(tmp_path, body, head):
+    page(tmp_path, '<p id="there"></p>', name="y.html")
+    assert not list(pages.check(page(tmp_path, body, head)))
+
+
+@pytest.mark.parametrize(
+    ("body", "head", "said"),
+    [
+        ('<img src="http://x.org/a.png" alt="A">', "", r":5: this page loads http://x\.org/a\.png"),
+        ('<img src="a.png" alt="A">', "", r":5: this page loads a\.png"),
+        ('<video poster="https://x.org/a"></video>', "", r":5: this page loads https://x\.org/a"),
+        ('<svg role="img" aria-label="A"><image xlink:href="//x.org/a"/></svg>', "", r":5: this page loads //x\.org/a"),
+        ('<p style="background: url(https://x.org/a)">A</p>', "", r":5: this page loads https://x\.org/a"),
+        ("", '<link rel="stylesheet" href="https://x.org/a.css">', r":3: this page loads https://x\.org/a\.css"),
+        ("", '<script src="https://x.org/a.js"></script>', r":3: this page loads https://x\.org/a\.js"),
+        ("", "<style>\n@import 'https://x.org/a.css';</style>", r":4: this page loads https://x\.org/a\.css"),
+        ("", '<style>\n\na { src: url("fonts/a.woff2") }</style>', r":5: this page loads fonts/a\.woff2"),
+        ("", "<script>fetch('https://x.org/a')</script>", r":3: this page loads https://x\.org/a"),
+        ('<img src="data:image/gif;base64,R0">', "", r":5: this <img> says nothing"),
+        ('<svg role="img"></svg>', "", r":5: this <svg> says nothing"),
+        ('<p id="main">A</p>', "", r"x\.html: the id main is there 2 times"),
+        ('<a href="z.html">Z</a>', "", r":5: this links to z\.html, and there is no z\.html beside it"),
+        ('<a href="#there">There</a>', "", r":5: this links to #there, and x\.html has no place of that name"),
+        ('<a href="x.html#task-1.1">A task</a>', "", r":5: this links to x\.html#task-1\.1, and x\.html has no place"),
+    ],
+)
+def test_what_is_wrong_with_a_page_as_a_file(tmp_path, body, head, said):
+    (found,) = pages.check(page(tmp_path, body, head))
+    assert re.search(said, found.shown(tmp_path))
+
+
+def test_a_folder_without_pages_is_found(tmp_path):
+    assert sentences(pages.check(tmp_path)) == ["there is no page here: build the slides first"]
+
+
+def test_two_builds_that_differ(tmp_path):
+    one, two = tmp_path / "one", tmp_path / "two"
+    for folder, text in ((one, "A\nB\n"), (two, "A\nC\n")):
+        (folder / "figures").mkdir(parents=True)
+        (folder / "x.html").write_text("the same")
+        (folder / "figures" / "a.svg").write_text(text)
+    (one / "y.html").touch()
+    (two / "z.html").touch()
+    found = [finding.shown(one) for finding in pages.differences(one, two)]
+    assert found == [
+        r"figures/a.svg:2: another build wrote other bytes here: b'B\n' and b'C\n'",
+        f"y.html: one build of two has this file; {two} has not",
+        f"z.html: one build of two has this file; {one} has not",
+    ]
+
+
+# --- all of them over a repository -----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def wanted(tmp_path):
+    """A repository with one deck and one row, and what to check of it."""
+    lab, cell = tmp_path / "labs" / "03_lab", tmp_path / "slides" / "lab" / "cells" / "one.py"
+    lab.mkdir(parents=True)
+    (lab / "README.md").write_text("# Lab 3: One\n\n## Tasks\n\n* **3.1** do it\n")
+    (lab / "solution.py").touch()
+    cell.parent.mkdir(parents=True)
+    cell.write_text('"""1. One: asks?\n\nText?\n\nTry:\n* This.\n\nLab: 03_lab\n"""\nprint(1)\n')
+    deck_file = tmp_path / "slides" / "90_made.md"
+    deck_file.write_text(written(("## Heading 3\n", "<!-- covers: a.b -->\n\n## Heading 3\n")))
+    rows(tmp_path / "slides", "Words")
+    return running.Wanted(root=tmp_path, files=[deck_file], command=gpukit.cli.cli, main=gpukit.cli.main)
+
+
+def built(wanted):
+    """The same, with pages that were built before."""
+    folder = wanted.root / "before"
+    assert not [
+        one.error for one in build.build(site.read(wanted.root), folder, wanted.files, 1, wanted.main) if one.error
+    ]
+    return replace(wanted, built=folder)
+
+
+def found_in(wanted):
+    return [finding.shown(wanted.root) for finding in running.check(wanted).findings]
+
+
+def test_nothing_is_wrong_with_a_small_repository(wanted):
+    assert found_in(built(wanted)) == []
+
+
+def test_each_kind_of_check_is_run(wanted):
+    before = built(wanted)
+    (file,) = wanted.files
+    text = file.read_text().replace("Words.", "It takes 3 ms, says `gpukit prifile`.")
+    file.write_text(text.replace("Heading 16", "Heading 15"))
+    found = "\n".join(found_in(before))
+    for said in (
+        "'3 ms' is typed here",
+        "slide 15 has the same heading",
+        "gpukit does not take this",
+        "a.b is covered at 90_made.md:28, but 'Words' is not said there",
+        "slides/build/90_made.html:",
+        "another build wrote other bytes here",
+    ):
+        assert said in found, (said, found)
+
+
+def test_a_deck_that_cannot_be_built_is_found_where_it_is_wrong(wanted):
+    (file,) = wanted.files
+    file.write_text(file.read_text().replace("Words.", "<!-- code: gone.py::f -->", 1))
+    said = "slides/90_made.md:9: this stops the build: there is no file gone.py: it was moved, or the path is wrong"
+    assert said in found_in(wanted)
+
+
+def test_a_second_build_is_made_in_another_process(wanted, monkeypatch):
+    """Without pages that were built before; with sets in another order, and the command line as it is typed."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    assert found_in(wanted) == []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import click
@@ -25,6 +26,8 @@ from gpukit.slides.html.site import Site
 from gpukit.slides.live import PYODIDE, cells
 from gpukit.slides.live import page as live
 from gpukit.slides.model import Deck
+
+_PLACE = re.compile(r"(?P<file>[^\s:]+):(?P<line>\d+): (?P<said>.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -75,8 +78,16 @@ def check(wanted: Wanted) -> Checked:
                     files += [out / sites.INDEX, *(out / lab.page for lab in site.labs)] if _all(wanted, site) else []
                     by_page = {f"{deck.name}.html": deck for deck in decks}
                     findings += checking.check(files, by_page, wanted.pictures, wanted.say)
-            findings += _differences(out, wanted.built or again, chosen, _all(wanted, site))
+            findings += _differences(out, wanted.built or again, chosen, len(decks) == len(site.decks))
+        findings = [_kept(finding, wanted, out) for finding in findings]
     return Checked(decks, sorted(set(findings)))
+
+
+def _kept(finding: Finding, wanted: Wanted, out: Path) -> Finding:
+    """A finding about a page that is gone afterwards, by where a build puts it."""
+    if not finding.file.is_relative_to(out):
+        return finding
+    return replace(finding, file=wanted.root / sites.SLIDES / sites.BUILD / finding.file.relative_to(out))
 
 
 def of_sources(wanted: Wanted, site: Site, decks: Sequence[Deck]) -> Iterator[Finding]:
@@ -111,11 +122,18 @@ def _built(wanted: Wanted, site: Site, out: Path) -> tuple[list[Deck], list[Find
     paths = {path.stem: path for path in wanted.files}
     for done in building.build(site, out, wanted.files, wanted.jobs, wanted.main):
         if done.error:
-            file = paths.get(done.name, wanted.root / cells.CELLS)
-            findings.append(Finding(file, 0, f"it cannot be built: {done.error}"))
+            findings.append(_not_built(done.error, paths.get(done.name, wanted.root / cells.CELLS), wanted.root))
         elif done.deck is not None:
             decks.append(done.deck)
     return sorted(decks, key=lambda deck: deck.name), findings
+
+
+def _not_built(error: str, file: Path, root: Path) -> Finding:
+    """Why a deck cannot be built, at the place that the error names."""
+    named = _PLACE.match(error)
+    if named is None:
+        return Finding(file, 0, f"it cannot be built: {error}")
+    return Finding(root / named["file"], int(named["line"]), f"this stops the build: {named['said']}")
 
 
 @contextmanager
