@@ -49,7 +49,7 @@ def index_page(site: Site) -> str:
 def _deck(deck: Entry, site: Site) -> str:
     lab = site.lab(deck.lab)
     about = [f"{deck.slides} slides", f"{deck.minutes:.0f} min"]
-    links = [f'<a href="{deck.page}?article">Read</a>', f'<a href="{deck.page}">Slides</a>']
+    links = [f'<a href="{deck.page}?article">Read</a>', f'<a href="{deck.page}?slides">Slides</a>']
     if lab:
         links.append(f'<a href="{lab.page}">Lab {lab.number}: {escape(lab.title)}</a>')
     spans = "".join(f"<span>{one}</span>" for one in (*links, *about))

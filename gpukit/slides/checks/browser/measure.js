@@ -126,6 +126,14 @@
     if (place.top < edge.top - limits.tolerance || place.bottom > edge.bottom + limits.tolerance)
       faults.push("its answer, opened, runs over the slide");
     if (text.scrollHeight - text.clientHeight > limits.tolerance) faults.push("its answer, opened, is cut off: shorten it");
+    for (const asked of stage.querySelectorAll(".body :is(p, li, label, pre, td)")) {
+      if (box.contains(asked) || !shown(asked)) continue;
+      const at = asked.getBoundingClientRect();
+      const [width, height] = [Math.min(at.right, place.right) - Math.max(at.left, place.left),
+        Math.min(at.bottom, place.bottom) - Math.max(at.top, place.top)];
+      if (width > limits.tolerance && height > limits.tolerance)
+        faults.push(`its answer, opened, covers ${round(height)} px of ${named(asked)}: shorten either`);
+    }
     box.open = open;
     return faults;
   };

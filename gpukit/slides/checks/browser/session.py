@@ -68,6 +68,8 @@ class Tab:
     async def open(self, file: Path, query: str = "") -> None:
         """Show a page from its file, as somebody does who opens it by a double click."""
         self.heard.clear()
+        # What a tab remembers, a new one does not know; an empty one has nothing to remember with.
+        await self.page.evaluate("() => { try { sessionStorage.clear(); } catch (error) {} }")
         await self.page.goto("about:blank")  # a place in the page that is open would not load it again
         await self.page.goto(file.resolve().as_uri() + query, wait_until="load")
 

@@ -5,7 +5,8 @@
   const slides = [...document.querySelectorAll(".slide")];
   const query = new URLSearchParams(location.search);
   const speaking = query.has("presenter");
-  const wanted = speaking ? "presenter" : query.has("article") || innerWidth < 640 ? "article" : "slides";
+  const wanted = speaking ? "presenter" : ["article", "slides"].find((name) => query.has(name)) || kept() ||
+    (innerWidth < 640 ? "article" : "slides");
   const here = location.href.split(/[?#]/)[0];
   const STEPS = [",", ".", "[", "]"];
   let now = 0, typed = "", awake = 0, begun = 0, last = "";
@@ -60,6 +61,7 @@
 
   function view(name) {
     if (at() === "article") now = nearest();
+    keep(name);
     set(name);
     if (name !== "slides") slides[now].scrollIntoView({ block: name === "article" ? "start" : "center" });
   }
@@ -74,6 +76,15 @@
       if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     });
+  }
+
+  // Who reads goes on reading in the next deck, as long as the tab is open.
+  function keep(name) {
+    const one = name === "article" ? name : "slides";
+    try { sessionStorage.setItem("gpukit-view", one); } catch (error) { /* not allowed */ }
+  }
+  function kept() {
+    try { return sessionStorage.getItem("gpukit-view"); } catch (error) { return null; }
   }
 
   function nearest() {
@@ -98,7 +109,7 @@
       slide.classList.toggle("next", i === now + 1);
     });
     progress.style.setProperty("--here", now + 1);
-    if (at() !== "article") history.replaceState(null, "", `#${now + 1}`);
+    history.replaceState(null, "", at() === "article" ? "?article" : `${speaking ? "" : here}#${now + 1}`);
     if (speaking) speak();
   }
 
@@ -133,7 +144,7 @@
   function theme() {
     const dark = matchMedia("(prefers-color-scheme: dark)").matches;
     root.dataset.theme = (root.dataset.theme || (dark ? "dark" : "light")) === "dark" ? "light" : "dark";
-    try { localStorage.setItem("gpukit-theme", root.dataset.theme); } catch (error) { /* a page from a file may not */ }
+    try { localStorage.setItem("gpukit-theme", root.dataset.theme); } catch (error) { /* not allowed */ }
   }
 
   function full() {
@@ -285,6 +296,7 @@
   addEventListener("resize", fit);
   addEventListener("hashchange", () => { const to = parseInt(location.hash.slice(1), 10); if (to) go(to - 1); });
   now = Math.max(0, Math.min(slides.length, parseInt(location.hash.slice(1), 10) || 1) - 1);
+  if (!speaking && query.size) keep(wanted);
   set(wanted);
   if (wanted === "article" && now) slides[now].scrollIntoView();
 })();
