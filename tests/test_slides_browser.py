@@ -141,7 +141,10 @@ WORDS = "<p>Words that are said.</p>"
         ([("What is said last", "What is said last " * 5)], r"slide 3: its heading takes 2 lines"),
         ([("bottom: 4px;", "bottom: 40px;")], r"slide 2: the tool bar covers \d+.* px of <summary> \"\+? ?Answer\""),
         ([("32 lanes.", "32 lanes. " * 300)], r"slide 2: its answer, opened, is cut off"),
-        ([("bottom: 0; max-height", "bottom: 380px; max-height")], r"slide 2: its answer, opened, covers \d+.* px of <label>"),
+        (
+            [("bottom: 0; max-height", "bottom: 380px; max-height")],
+            r"slide 2: its answer, opened, covers \d+.* px of <label>",
+        ),
         ([('class="slide why"', 'class="slide why" hidden')], r"slide 3: it does not show"),
     ],
 )
