@@ -82,6 +82,9 @@ def build(decks: tuple[str, ...], out: Path | None, pyodide: Path | None, jobs: 
     for error in errors:
         click.echo(f"gpukit: {error}", err=True)
     click.echo(f"{built} of {len(files)} decks in {time.perf_counter() - begun:.1f} s: {_near(out / sites.INDEX)}")
+    absent = sum(not (out / deck.page).exists() for deck in site.decks)
+    if absent and not errors:
+        click.echo(f"The index leads to {absent} more, which are not built yet: gpukit slides build")
     return 1 if errors else 0
 
 

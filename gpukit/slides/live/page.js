@@ -499,7 +499,8 @@
     if (why) note.textContent = `${why} Below each cell stands what it gave when this page was built.`;
     note.hidden = false;
     document.getElementById("keys").hidden = true;
-    engine.say("Results from when the page was built.", null);
+    engine.say("Nothing runs here: these are results from when the page was built. ", null);
+    state.append(element("a", { href: "#static" }, "Why?"));
     document.body.dataset.ready = "static";
     for (const cell of cells.values()) {
       for (const button of [cell.runs, cell.stops, cell.resets]) button.hidden = true;
