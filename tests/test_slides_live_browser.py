@@ -260,7 +260,24 @@ def test_a_page_that_was_built_without_python_shows_what_each_cell_gave(live, tm
     tab.wait_for_function("document.body.dataset.ready === 'static'")
     assert "gpukit slides lab --pyodide FOLDER" in tab.locator("#static").inner_text()
     assert tab.locator("#static").is_visible() and not tab.locator("#keys").is_visible()
+    assert tab.locator("#state").inner_text().startswith("Nothing runs here")
+    tab.locator("#race-code").focus()  # what cannot be edited keeps no key, so the keyboard goes on
+    tab.keyboard.press("Tab")
+    assert tab.evaluate("document.activeElement.id") != "race-code"
     for name in ("divergence", "spmv"):
         assert counters(tab, name) == expected(name)
     assert not tab.locator(".run:visible").count()
     tab.close()
+
+
+def test_without_a_script_a_cell_can_be_read(live, tmp_path):
+    file = page.build(ROOT, None, tmp_path)
+    tab = live.chromium.new_context(java_script_enabled=False).new_page()
+    tab.goto(file.as_uri())
+    assert tab.locator("noscript p").first.is_visible()
+    area = tab.locator("#race-code")
+    style = "-webkit-text-fill-color"
+    colour = area.evaluate(f"(area) => [getComputedStyle(area)['{style}'], getComputedStyle(area).color]")
+    assert colour[0] == colour[1] and "cuda.jit" in area.input_value()
+    assert not tab.locator(".run:visible, #status:visible").count()
+    tab.context.close()

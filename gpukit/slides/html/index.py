@@ -37,6 +37,8 @@ def index_page(site: Site) -> str:
 <ol class="decks">
 {"".join(_deck(deck, site) for deck in site.decks)}</ol>
 <h2 id="labs">Labs</h2>
+<p>In gpukit's folder, once: <code>python -m pip install -e ".[labs]"</code>. Then <code>pytest labs/</code> says what
+is next.</p>
 <ul>
 {"".join(_lab(lab) for lab in site.labs)}</ul>
 <p><a href="{live.address}">{live.text}</a>: change a kernel, run it, and see what it costs.</p>

@@ -82,6 +82,7 @@
     }
 
     key(event) {
+      if (this.area.readOnly) return;
       if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) {
         event.preventDefault();
         if (!this.runs.disabled) engine.run(this);

@@ -72,7 +72,7 @@
     fit();
     show();
     // What scrolls sideways on a narrow screen can be reached by key.
-    document.querySelectorAll("pre, .table").forEach((box) => {
+    document.querySelectorAll("pre, .table, .figure, .math.block").forEach((box) => {
       if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     });
