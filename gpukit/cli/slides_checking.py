@@ -62,6 +62,7 @@ def check(
     if reason:
         click.echo(f"Not looked at in a browser: {reason}")
     slides = sum(len(deck.slides) for deck in done.decks)
+    count = f"{len(done.decks)} deck{'s' * (len(done.decks) != 1)}, {slides} slides"
     found = f"{len(done.findings) or 'no'} finding{'s' * (len(done.findings) != 1)}"
-    click.echo(f"{len(done.decks)} decks, {slides} slides: {found} in {time.perf_counter() - begun:.1f} s")
+    click.echo(f"{count}: {found} in {time.perf_counter() - begun:.1f} s")
     return 1 if done.findings else 0

@@ -32,7 +32,7 @@ def chromium() -> str:
     try:
         import playwright.async_api  # noqa: F401
     except ImportError:
-        raise SlidesError('the checks in a browser need Playwright: python -m pip install "gpukit[test]"') from None
+        raise SlidesError('the checks in a browser need Playwright: python -m pip install -e ".[test]"') from None
     found = next(filter(None, map(shutil.which, NAMES)), None)
     if found is None:
         raise SlidesError(
