@@ -81,7 +81,9 @@ def build(decks: tuple[str, ...], out: Path | None, pyodide: Path | None, jobs: 
         click.echo(f"{done.name:<22} {what}")
     for error in errors:
         click.echo(f"gpukit: {error}", err=True)
-    click.echo(f"{built} of {len(files)} deck{'s' * (len(files) != 1)} in {time.perf_counter() - begun:.1f} s: {_near(out / sites.INDEX)}")
+    decks_of = "deck" if len(files) == 1 else "decks"
+    seconds = time.perf_counter() - begun
+    click.echo(f"{built} of {len(files)} {decks_of} in {seconds:.1f} s: {_near(out / sites.INDEX)}")
     absent = sum(not (out / deck.page).exists() for deck in site.decks)
     if absent and not errors:
         click.echo(f"The index leads to {absent} more, which are not built yet: gpukit slides build")
