@@ -233,6 +233,23 @@ def test_keys_that_do_nothing_are_found(look, change, said, monkeypatch):
     assert any(sentence.startswith(said) for sentence in found), found
 
 
+def test_who_reads_goes_on_reading_in_the_next_page_of_the_tab(look):
+    other = look.folder / "91_made.html"
+
+    async def views(query):
+        page, found = look.tab.page, []
+        await look.tab.open(file, query)
+        for address in (other.as_uri(), f"{file.as_uri()}#3", f"{file.as_uri()}?slides#2", other.as_uri()):
+            found.append(await page.evaluate(session.VIEW))
+            await page.goto(address)
+        return [*found, await page.evaluate(session.VIEW)]
+
+    file = look.file()
+    other.write_text(file.read_text())
+    assert look.runner.run(views("?article")) == ["article", "article", "article", "slides", "slides"]
+    assert look.runner.run(views("")) == ["slides"] * 5
+
+
 def test_a_page_that_cannot_be_looked_at_is_said(look, monkeypatch):
     monkeypatch.setattr(session, "SECONDS", 300)
     found = look.whole(('["a",', '["q",'))

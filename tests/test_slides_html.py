@@ -364,6 +364,7 @@ def test_live_cells_that_cannot_be_built_are_said_and_stop_no_deck(course, monke
 def test_build_of_one_deck_by_part_of_its_name(course, monkeypatch):
     code, said = run("build", "second", "--out", "elsewhere", where=course, monkeypatch=monkeypatch)
     assert code == 0 and "1 of 1 deck in" in said and (course / "elsewhere" / "05_second.html").is_file()
+    assert "Decks of the index that are not built yet: 1 (gpukit slides build)" in said
     code, said = run("build", "secnd", where=course, monkeypatch=monkeypatch)
     assert code == 1 and "there is no deck 'secnd'" in said and "05_second" in said
 

@@ -146,6 +146,17 @@ def test_hazards_name_lines_and_lead_to_them(live):
     assert live.tab.evaluate(chosen).strip() == "tile[tid] += tile[tid + stride]"
 
 
+def test_an_error_of_the_first_launch_is_shown_though_the_last_is_right(live):
+    section = live.tab.locator("#coalescing")
+    write(live, "coalescing", section.locator("textarea").input_value().replace("= x[i]", "= x[i + 4000]"))
+    run(live, "coalescing")
+    assert section.locator(".numbers .bad").all_inner_texts() == ["11"]
+    assert section.locator(".state").inner_text().endswith(": 1 error.")
+    assert section.locator(".tabs [aria-pressed=true]").inner_text() == "contiguous: 1 error"
+    assert "thread 32 of block 1 reads x[4096]" in section.locator(".remarks").inner_text()
+    section.locator(".reset").click()
+
+
 def test_the_lane_picture_is_stepped_through_by_keys(live):
     run(live, "shuffle")
     section = live.tab.locator("#shuffle")

@@ -86,7 +86,7 @@ def build(decks: tuple[str, ...], out: Path | None, pyodide: Path | None, jobs: 
     click.echo(f"{built} of {len(files)} {decks_of} in {seconds:.1f} s: {_near(out / sites.INDEX)}")
     absent = sum(not (out / deck.page).exists() for deck in site.decks)
     if absent and not errors:
-        click.echo(f"The index leads to {absent} more, which are not built yet: gpukit slides build")
+        click.echo(f"Decks of the index that are not built yet: {absent} (gpukit slides build)")
     return 1 if errors else 0
 
 

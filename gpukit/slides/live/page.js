@@ -140,10 +140,8 @@
     show(result) {
       this.results.replaceChildren(...drawResult(result, this));
       this.results.hidden = false;
-      const last = result.launches.at(-1);
-      const lines = [result.error && result.error.line];
-      if (last) lines.push(...last.remarks.filter((r) => r.severity === "error").map((r) => r.line));
-      this.bad = new Set(lines.filter(Boolean));
+      const lines = result.launches.flatMap((launch) => errors(launch).map((one) => one.line));
+      this.bad = new Set([result.error && result.error.line, ...lines].filter(Boolean));
       this.drawCode();
     }
 
@@ -172,6 +170,8 @@
     }
     return parts;
   }
+
+  const errors = (launch) => launch.remarks.filter((one) => one.severity === "error");
 
   function titles(launches) {
     const twice = new Set(launches.map((l) => l.kernel)).size < launches.length;
@@ -204,12 +204,18 @@
   function drawLaunches({ launches }, cell) {
     const names = titles(launches);
     const place = element("div");
-    const tabs = names.map((name, i) => element("button", { type: "button", onclick: () => choose(i) }, name));
+    const tabs = names.map((name, i) => {
+      const wrong = errors(launches[i]).length;
+      const title = wrong ? `${name}: ${plural(wrong, "error")}` : name;
+      return element("button", { type: "button", onclick: () => choose(i) }, title);
+    });
     function choose(chosen) {
       tabs.forEach((tab, i) => tab.setAttribute("aria-pressed", String(i === chosen)));
       place.replaceChildren(...drawLaunch(launches[chosen], cell));
     }
-    choose(launches.length - 1);
+    // The last launch shows, or else the first one that went wrong.
+    const wrong = launches.findIndex((launch) => errors(launch).length);
+    choose(wrong < 0 ? launches.length - 1 : wrong);
     const group = { class: "tabs", role: "group", "aria-label": "Launch" };
     return launches.length > 1 ? [element("div", group, ...tabs), place] : [place];
   }
@@ -447,7 +453,9 @@
       if (!cell) return;
       this.running = null;
       cell.show(result);
-      cell.say(`${result.error ? "It stopped at an error" : "Done"} after ${((performance.now() - this.since) / 1000).toFixed(2)} s.`);
+      const found = result.launches.reduce((sum, launch) => sum + errors(launch).length, 0);
+      const seconds = ((performance.now() - this.since) / 1000).toFixed(2);
+      cell.say(`${result.error ? "It stopped at an error" : "Done"} after ${seconds} s${found ? `: ${plural(found, "error")}` : ""}.`);
       this.buttons();
       this.say("Python is ready.", null);
     },
