@@ -9,7 +9,23 @@
 The decks lie in `slides/`; slides/README.md says how one is written.
 """
 
-from gpukit.slides.recordings import gpu, recording
-from gpukit.slides.values import Table
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from gpukit.slides.recordings import gpu, recording
+    from gpukit.slides.values import Table
+
+# Found on first use, since the command line looks into this package at every start, and these bring NumPy.
+_HOMES = {"gpu": "recordings", "recording": "recordings", "Table": "values"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
+
 
 __all__ = ["Table", "gpu", "recording"]
