@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import re
 from collections.abc import Callable
 from pathlib import Path
 
 from gpukit.registry import nearest
-from gpukit.slides import recordings, source
+from gpukit.slides import directives, recordings, source
 from gpukit.slides.directives import Page, directive
 from gpukit.slides.errors import SlidesError
 from gpukit.slides.model import COLUMNS, KINDS, LARGE, Asset, Deck, Slide
 from gpukit.slides.source import Comment, DeckSource, SlideSource
 
-DIRECTIVES = ("code", "fig", "stepper", "number", "table", "output", "cell", "lab", "covers")
+DIRECTIVES = tuple(module.name for module in pkgutil.iter_modules(directives.__path__))
 _NAMED = re.compile(r"(?P<name>_?[A-Za-z]+):(?:\s|$)")
-_NOTES = re.compile(r"(?P<minutes>\d+(?:\.5)?) min\.\s*(?P<text>.*)", re.DOTALL)
 _HEADING = re.compile(r"^(#{1,2}) (.+?)\s*#*$", re.MULTILINE)
 _ANSWER = re.compile(r"\bAnswer: (?P<text>.+?)(?:\n[ \t]*\n|\Z)", re.DOTALL)
 
@@ -105,7 +105,7 @@ class _Slide:
             return self._carried_out(named["name"], comment)
         if named and named["name"] == "_class":
             return self._class(comment)
-        notes = _NOTES.fullmatch(comment.text)
+        notes = source.NOTES.fullmatch(comment.text)
         if notes is None:
             name = named["name"] if named else ""
             hint = nearest(name, [*DIRECTIVES, "_class"]) if name else ""

@@ -9,8 +9,14 @@ from typing import Any
 
 KINDS = ("title", "question", "predict", "run", "picture", "why", "fix", "row", "exercise", "check", "text")
 # Classes beside the kind.
+LIVE = "lab.html"  # the page of live cells
 COLUMNS = "columns"  # the first block left, the rest right
 LARGE = "large"  # little text, in larger letters
+
+
+def page_of_lab(name: str) -> str:
+    """The page of a lab, by the name of its folder."""
+    return f"lab_{name}.html"
 
 
 @dataclass(frozen=True)

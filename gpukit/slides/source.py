@@ -18,6 +18,8 @@ _COMMENT = re.compile(
     r"|<!--(?P<comment>.*?)-->",
     re.DOTALL | re.MULTILINE,
 )
+# Notes of a slide, the comment that is no directive: `2 min. Say it.`
+NOTES = re.compile(r"(?P<minutes>\d+(?:\.5)?) min\.\s*(?P<text>.*)", re.DOTALL)
 _UNCLOSED = re.compile(r"<!--(?:(?!-->).)*\Z", re.DOTALL)
 
 

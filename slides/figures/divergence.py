@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -82,17 +83,7 @@ def kinds() -> Figure:
     python = [rung for rung in common.rungs("switch").values() if rung["language"] == "numba"]
     values = [rung["timing"]["median_s"] * 1e3 for rung in python]
     least = values[-1]
-    axis.barh(range(len(python)), [least] * len(python), color=BLUE, height=0.62)
-    axis.barh(
-        range(len(python)),
-        [value - least for value in values],
-        left=least,
-        color=AMBER,
-        edgecolor=INK,
-        linewidth=0.8,
-        height=0.62,
-        hatch="//",
-    )
+    _work_and_wait(axis, [least] * len(python), [value - least for value in values], 0.62)
     for place, (rung, value) in enumerate(zip(python, values, strict=True)):
         lanes = common.counters("switch", rung["key"])["active_lanes_per_instruction"]
         told = f"  {value:.1f} ms, {lanes:.1f} of 32 lanes at work"
@@ -124,18 +115,8 @@ def five_customers() -> Figure:
     lengths = purchases.FIRST
     sheet, (axis,) = style.figure("", height=2.9)
     longest = max(lengths)
-    axis.barh(range(len(lengths)), lengths, color=BLUE, height=0.7, label="adds a purchase")
-    axis.barh(
-        range(len(lengths)),
-        [longest - length for length in lengths],
-        left=lengths,
-        color=AMBER,
-        edgecolor=INK,
-        linewidth=0.8,
-        height=0.7,
-        hatch="//",
-        label="idle: the warp goes on for lane 3",
-    )
+    labels = ("adds a purchase", "idle: the warp goes on for lane 3")
+    _work_and_wait(axis, lengths, [longest - length for length in lengths], 0.7, labels)
     axis.set_yticks(range(len(lengths)), [f"lane {lane}: {length}" for lane, length in enumerate(lengths)])
     axis.invert_yaxis()
     axis.set_xlim(0, longest)
@@ -150,3 +131,13 @@ def customers() -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(SEED)
     offsets = np.concatenate(([0], np.cumsum(purchases.lengths_of(CUSTOMERS, rng)))).astype(np.int32)
     return offsets, rng.integers(0, purchases.DEAREST, offsets[-1]).astype(np.int32)
+
+
+def _work_and_wait(
+    axis: Axes, work: Sequence[float], wait: Sequence[float], height: float, labels: tuple[str, str] = ("", "")
+) -> None:
+    """A bar for each row: solid while it works, and behind that hatched while it waits."""
+    rows = range(len(work))
+    axis.barh(rows, work, color=BLUE, height=height, label=labels[0])
+    waits: dict[str, Any] = {"color": AMBER, "edgecolor": INK, "linewidth": 0.8, "hatch": "//"}
+    axis.barh(rows, wait, left=work, height=height, label=labels[1], **waits)

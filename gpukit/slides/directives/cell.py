@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gpukit.registry import nearest
 from gpukit.slides.directives import Directive, Page
+from gpukit.slides.model import LIVE
 
 CELLS = "slides/lab/cells"
-PAGE = "lab.html"
 
 
 def expand(it: Directive, page: Page) -> str:
@@ -16,4 +16,4 @@ def expand(it: Directive, page: Page) -> str:
     if it.target not in known:
         raise it.error(f"there is no live cell {it.target} in {CELLS}{nearest(it.target, known)}")
     page.cells.append(it.target)
-    return f"[Run it in the browser]({PAGE}#{it.target})"
+    return f"[Run it in the browser]({LIVE}#{it.target})"

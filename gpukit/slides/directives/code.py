@@ -24,21 +24,22 @@ def expand(it: Directive, page: Page) -> str:
     it.allow("from", "to", "mark", "diff", "signature")
     path, name = objects.split(it.target)
     language = _language(path)
-    lines = function_lines(page.root, path, name)
-    if it.attributes.get("signature") == "no":
-        lines = _body(lines, language)
+    lines = _shown(it, page, path, name)
     if "diff" not in it.attributes:
         lines = textwrap.dedent("\n".join(chosen(lines, it))).splitlines()
         return fence(lines, language, marked(lines, it), it)
     other = it.attributes["diff"]
     other_path, other_name = objects.split(other) if "::" in other else (path, other)
-    before = function_lines(page.root, other_path, other_name)
-    if it.attributes.get("signature") == "no":
-        before = _body(before, language)
-    lines = chosen(_diff(before, lines), it)
+    lines = chosen(_diff(_shown(it, page, other_path, other_name), lines), it)
     indented = min((len(line) - len(line[2:].lstrip()) for line in lines if line[2:].strip()), default=2)
     lines = [line[:2] + line[indented:] for line in lines]
     return fence(lines, f"diff of={language}", marked(lines, it), it)
+
+
+def _shown(it: Directive, page: Page, path: str, name: str) -> list[str]:
+    """The lines of a function, without decorators and name where the directive says so."""
+    lines = function_lines(page.root, path, name)
+    return _body(lines, _language(path)) if it.attributes.get("signature") == "no" else lines
 
 
 def function_lines(root: Path, path: str, name: str) -> list[str]:
@@ -68,8 +69,8 @@ def _python(text: str, name: str, path: str) -> list[str]:
     if node is None:
         raise _missing(path, name, [n.name for n in nodes])
     lines = text.splitlines()
-    decorators = [d for d in node.decorator_list if ast.unparse(d).startswith("cuda.")]
-    shown = [line for d in decorators for line in _with_at(lines, d)]
+    kept = [one for one in node.decorator_list if ast.unparse(one).startswith("cuda.")]
+    shown = [line for one in kept for line in lines[one.lineno - 1 : one.end_lineno]]
     first, rest = node.body[0], node.body[1:]
     documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and rest
     if documented:
@@ -78,10 +79,6 @@ def _python(text: str, name: str, path: str) -> list[str]:
     else:
         shown += lines[node.lineno - 1 : node.end_lineno]
     return [line.rstrip() for line in shown]
-
-
-def _with_at(lines: Sequence[str], decorator: ast.expr) -> list[str]:
-    return list(lines[decorator.lineno - 1 : decorator.end_lineno])
 
 
 def _cpp(text: str, name: str, path: str) -> list[str]:
@@ -177,7 +174,7 @@ def fence(lines: Sequence[str], info: str, marks: Sequence[int], it: Directive) 
         raise it.error(
             f"{it.target} is {rows} lines here and a slide has room for {LONGEST}: choose some with from= and to="
         )
-    ticks = "`" * max(3, *(len(line) - len(line.lstrip("`")) + 1 for line in lines), 3)
+    ticks = "`" * max([3, *(len(line) - len(line.lstrip("`")) + 1 for line in lines)])
     info += f" mark={_ranges(marks)}" if marks else ""
     return "\n".join([f"{ticks}{info}", *lines, ticks])
 

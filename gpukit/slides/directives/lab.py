@@ -5,6 +5,7 @@ from __future__ import annotations
 from gpukit.errors import GpukitError
 from gpukit.labs import folders
 from gpukit.slides.directives import Directive, Page
+from gpukit.slides.model import page_of_lab
 
 
 def expand(it: Directive, page: Page) -> str:
@@ -15,7 +16,7 @@ def expand(it: Directive, page: Page) -> str:
     except GpukitError as error:
         raise it.error(str(error)) from error
     page.labs.append(lab.name)
-    link = page_of(lab.name)
+    link = page_of_lab(lab.name)
     if "task" not in it.attributes:
         return f"[{lab.heading}]({link})"
     task = it.attributes["task"]
@@ -23,8 +24,3 @@ def expand(it: Directive, page: Page) -> str:
     if task not in tasks:
         raise it.error(f"{lab.name} has no task {task}; it has {', '.join(tasks)}")
     return f"[{lab.heading.partition(':')[0]}, task {task}: {tasks[task]}]({link}#task-{task})"
-
-
-def page_of(lab: str) -> str:
-    """The page of a lab, by the name of its folder."""
-    return f"lab_{lab}.html"

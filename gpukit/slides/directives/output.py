@@ -25,6 +25,4 @@ def expand(it: Directive, page: Page) -> str:
     if max(map(len, lines), default=0) > WIDEST:
         raise it.error(f"this command prints lines of more than {WIDEST} characters, which a slide has no room for")
     shown = f"$ {it.attributes.get('shown', it.target)}"
-    if "mark" in it.attributes:
-        return fence([shown, *lines], "text", [n + 1 for n in marked(lines, it)], it)
-    return fence([shown, *lines], "text", [], it)
+    return fence([shown, *lines], "text", [number + 1 for number in marked(lines, it)], it)

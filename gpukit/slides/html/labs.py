@@ -11,6 +11,7 @@ from markdown_it.token import Token
 from gpukit.slides.html import page
 from gpukit.slides.html.markdown import Block, Writer, raw
 from gpukit.slides.html.site import LIVE_CELLS, LabEntry, Link, Neighbours, Site
+from gpukit.slides.model import page_of_lab
 
 _TASK = re.compile(r"\*\*(?P<task>\d+\.\d+)\*\* ")
 _LAB = re.compile(r"(?:\.\./|labs/)(?P<name>\d\d_\w+)(?:/(?:README\.md)?)?")
@@ -63,7 +64,7 @@ def _links(token: Token) -> None:
         if child.type == "link_open":
             address = str(child.attrs.get("href", ""))
             if lab := _LAB.fullmatch(address):
-                child.attrs = {"href": f"lab_{lab['name']}.html"}
+                child.attrs = {"href": page_of_lab(lab["name"])}
             dropped = not lab and not _ELSEWHERE.match(address)
         if dropped and child.type in ("link_open", "link_close"):
             child.type = "raw"

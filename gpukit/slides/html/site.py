@@ -13,13 +13,12 @@ from pathlib import Path
 from gpukit.course import LABS, is_lab
 from gpukit.slides import source
 from gpukit.slides.errors import SlidesError
+from gpukit.slides.model import LIVE, page_of_lab
 
 SLIDES = "slides"
 BUILD = "build"
 INDEX = "index.html"
-LIVE = "lab.html"
 DECK = re.compile(r"\d\d_[a-z0-9_]+")
-_MINUTES = re.compile(r"(\d+(?:\.5)?) min\.")
 _LAB = re.compile(r'lab:\s*(?P<lab>\w+)(?:\s+task="(?P<task>[\d.]+)")?')
 _LAB_HEADING = re.compile(r"# (?:Lab \d+: )?(?P<title>.+)")
 
@@ -55,7 +54,7 @@ class LabEntry:
 
     @property
     def page(self) -> str:
-        return f"lab_{self.name}.html"
+        return page_of_lab(self.name)
 
 
 @dataclass(frozen=True)
@@ -76,9 +75,15 @@ class Neighbours:
     others: tuple[Link, ...] = ()
 
 
+def _around(links: Sequence[Link], here: int, others: tuple[Link, ...] = ()) -> Neighbours:
+    """The links before and after one of a row."""
+    before, after = links[here - 1] if here else None, links[here + 1] if here + 1 < len(links) else None
+    return Neighbours(before, after, others)
+
+
 @dataclass(frozen=True)
 class Site:
-    """Everything there is. `broken`: decks whose source cannot be read, and why; building them says so."""
+    """Everything there is."""
 
     root: Path
     decks: tuple[Entry, ...]
@@ -90,17 +95,13 @@ class Site:
         here = names.index(name)
         links = [Link(deck.page, deck.title) for deck in self.decks]
         lab = self.lab(self.decks[here].lab)
-        return Neighbours(
-            links[here - 1] if here else None,
-            links[here + 1] if here + 1 < len(links) else None,
-            (Link(lab.page, f"Lab {lab.number}"),) if lab else (),
-        )
+        return _around(links, here, (Link(lab.page, f"Lab {lab.number}"),) if lab else ())
 
     def lab_neighbours(self, name: str) -> Neighbours:
         names = [lab.name for lab in self.labs]
         here = names.index(name)
         links = [Link(lab.page, f"Lab {lab.number}: {lab.title}") for lab in self.labs]
-        return Neighbours(links[here - 1] if here else None, links[here + 1] if here + 1 < len(links) else None)
+        return _around(links, here)
 
     def lab(self, name: str) -> LabEntry | None:
         return next((lab for lab in self.labs if lab.name == name), None)
@@ -154,8 +155,8 @@ def _entry(path: Path, root: Path) -> Entry:
     minutes, labs = 0.0, []
     for number, slide in enumerate(deck.slides, 1):
         for comment in source.comments(slide, deck.shown):
-            if notes := _MINUTES.match(comment.text):
-                minutes += float(notes[1])
+            if notes := source.NOTES.fullmatch(comment.text):
+                minutes += float(notes["minutes"])
             labs += [(found["lab"], found["task"] or "", number) for found in _LAB.finditer(comment.text)]
     meta = deck.meta
     return Entry(
